@@ -1,0 +1,52 @@
+# Every target sets itself up: .venv is made again when the lock or pyproject.toml is newer than it.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup test lint types repro bench lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY) ## make .venv and install the pinned lock into it
+
+$(READY): requirements.lock pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
+	  echo "ldep needs Python 3.11; found: $$("$(PYTHON)" --version 2>&1 || echo none)." >&2; \
+	  echo "Install it, or name it: make PYTHON=/path/to/python3.11 setup" >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV) || { echo "the venv module is missing: apt-get install python3.11-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy
+	$(BIN)/mypy
+
+test: lint types ## lint, types, unit, property and end-to-end tests
+	$(BIN)/python -m pytest -n 2
+
+repro: $(READY) ## the main job: dvc repro on the data sets that need no network
+	$(BIN)/dvc repro
+
+bench: $(READY) ## measure against the competitors, write reports/bench/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
+	$(BIN)/python -m benchmarks
+
+lock: ## resolve the dependencies again (needs uv on the PATH)
+	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --extra dccp --extra pipeline --extra test --group offline -o requirements.lock
+	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --group bench -c requirements.lock -o benchmarks/requirements.lock
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
