@@ -1,0 +1,5 @@
+"""The linear dilation-erosion perceptron (ℓ-DEP) and its relatives, as scikit-learn estimators."""
+
+from ldep.estimators.ldep import LDEPClassifier
+
+__all__ = ["LDEPClassifier"]

@@ -1,0 +1,231 @@
+"""The linear dilation-erosion perceptron."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ldep import starts
+from ldep.conditioning import condition
+from ldep.estimators.base import TauClassifier
+from ldep.explanation import explain_linear, like_input
+from ldep.solvers import SOLVERS
+from ldep.threads import single_thread
+from ldep.training import best_of, check_options
+
+# Rows whose scores are computed at once, to stay in the processor's cache.
+CHUNK = 4096
+
+
+class LDEPClassifier(TauClassifier):
+    """Linear dilation-erosion perceptron, trained by a convex-concave procedure.
+
+    tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign. Training minimises the hinge loss
+    plus `alpha / 2` times the squared norm of the slopes.
+
+    Parameters
+    ----------
+    r1, r2 : int, default=10
+        Number of affine pieces of the dilation (first maximum) and of the erosion (second).
+    alpha : float, default=1.0
+        Weight of the penalty. 0 is the problem of the paper. The loss is a sum, not a mean, as in `SVC` with
+        C = 1 / alpha.
+    penalty : {"norm", "variance"}, default="norm"
+        "norm" penalises the squared norm of the slopes, and like any norm depends on the scale of the features.
+        "variance" penalises the variance of the pieces over the training data: the same as "norm" on PCA-whitened
+        features. The model is then the same in any affine coordinates, and no scaler is needed.
+    solver : {"anneal", "ccp", "dccp"}, default="anneal"
+        "anneal" smooths the problem and lowers the temperature: fast. "ccp" is the convex-concave procedure with exact
+        subproblems. "dccp" is the paper's program in CVXPY and DCCP: slow, for reference.
+    solver_options : dict, default=None
+        Further options of the solver, such as `{"cvx_solver": "MOSEK"}` for "dccp".
+    init : {"auto", "kmeans", "random"}, default="auto"
+        Where training starts: pieces from the clusters of each class, small random ones, or both in turn.
+    n_init : int, default=2
+        Number of starts. The lowest objective is kept.
+    max_iter : int, default=None
+        Iterations of the solver from each start; None is the solver's own default.
+    tol : float, default=1e-4
+        Relative decrease of the objective below which the solver stops.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, as elsewhere in scikit-learn.
+    random_state : int, RandomState or None, default=None
+        Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of rows.
+    verbose : int, default=0
+        1 prints every tenth iteration, 2 each one.
+
+    Attributes
+    ----------
+    W_, c_ : ndarray of shape (r1, n_features), (r1,)
+        Pieces of the dilation.
+    M_, d_ : ndarray of shape (r2, n_features), (r2,)
+        Pieces of the erosion.
+    beta_, R1_, a_, R2_, b_ : float and ndarrays
+        The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b).
+    classes_ : ndarray of shape (2,)
+        The classes; tau >= 0 is the second.
+    objective_ : float
+        The value of the training problem at the solution.
+    history_ : dict
+        "objective" and "seconds", one entry for each iteration of the start that was kept.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    n_features_in_, feature_names_in_
+        As elsewhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from ldep import LDEPClassifier
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = LDEPClassifier(alpha=0.1, random_state=0).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "r1": [Interval(Integral, 1, None, closed="left")],
+        "r2": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions({"norm", "variance"})],
+        "solver": [StrOptions(set(SOLVERS))],
+        "solver_options": [dict, None],
+        "init": [StrOptions({"auto", *starts.STARTS})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        r1=10,
+        r2=10,
+        *,
+        alpha=1.0,
+        penalty="norm",
+        solver="anneal",
+        solver_options=None,
+        init="auto",
+        n_init=2,
+        max_iter=None,
+        tol=1e-4,
+        class_weight=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.r1 = r1
+        self.r2 = r2
+        self.alpha = alpha
+        self.penalty = penalty
+        self.solver = solver
+        self.solver_options = solver_options
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples' losses.
+
+        Returns
+        -------
+        self : LDEPClassifier
+        """
+        options = check_options(self.solver, self.solver_options)
+        samples = self._check_samples(X, y, sample_weight)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        names = starts.schedule(self.init, self.n_init)
+        with single_thread():
+            problem, frame = condition(samples, self.r1, self.r2, self.alpha, self.penalty)
+        solution = best_of(
+            problem,
+            [lambda name=name: starts.STARTS[name](problem, rng) for name in names],
+            self.solver,
+            options,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            verbose=self.verbose,
+            estimator=type(self).__name__,
+        )
+        table = frame.to_user(problem.pieces.table(solution.theta))
+        self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
+        self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
+        self.objective_ = solution.objective
+        self.history_ = solution.history
+        self.n_iter_ = solution.n_iter
+        return self
+
+    def _tau(self, X: np.ndarray) -> np.ndarray:
+        tau = np.empty(len(X))
+        for first in range(0, len(X), CHUNK):
+            rows = slice(first, first + CHUNK)
+            u = self.W_ @ X[rows].T
+            u += self.c_[:, None]
+            v = self.M_ @ X[rows].T
+            v += self.d_[:, None]
+            np.subtract(u.max(axis=0), v.max(axis=0), out=tau[rows])
+        return tau
+
+    def explain(self, X):
+        """The exact contribution of each feature to the decision value of each row.
+
+        In the region of its active pieces i and j tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
+        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        explanation : Explanation or DataFrame
+            A named tuple of arrays: contributions, bias, decision, dilation (the index i), erosion (the index j). When
+            X is a DataFrame, a DataFrame on its index, with its columns for the contributions, followed by bias,
+            decision, dilation_piece and erosion_piece.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return like_input(explain_linear(rows, self.W_, self.c_, self.M_, self.d_), X)
+
+    # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling loses no bit.
+    @property
+    def beta_(self) -> float:
+        check_is_fitted(self)
+        return 0.5
+
+    @property
+    def R1_(self) -> np.ndarray:
+        return self.W_ / self.beta_
+
+    @property
+    def a_(self) -> np.ndarray:
+        return self.c_ / self.beta_
+
+    @property
+    def R2_(self) -> np.ndarray:
+        return self.M_ / (self.beta_ - 1.0)
+
+    @property
+    def b_(self) -> np.ndarray:
+        return self.d_ / (self.beta_ - 1.0)

@@ -1,0 +1,69 @@
+"""Why a row got its decision value: the exact share of each feature.
+
+In the region where piece i of the dilation and piece j of the erosion are active, tau is affine:
+
+    tau(x) = (w_i - m_j) . x + (c_i - d_j).
+
+The contribution of feature f is (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to tau, with nothing left over
+and nothing approximated.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Explanation(NamedTuple):
+    """One entry a row. `dilation` and `erosion` have a column for each member when a committee is explained."""
+
+    contributions: np.ndarray
+    bias: np.ndarray
+    decision: np.ndarray
+    dilation: np.ndarray
+    erosion: np.ndarray
+
+
+def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d: np.ndarray) -> Explanation:
+    """The explanation of the ℓ-DEP with these pieces."""
+    i = (X @ W.T + c).argmax(axis=1)
+    j = (X @ M.T + d).argmax(axis=1)
+    contributions = (W[i] - M[j]) * X
+    bias = c[i] - d[j]
+    return Explanation(contributions, bias, contributions.sum(axis=1) + bias, i, j)
+
+
+def average(explanations: list[Explanation]) -> Explanation:
+    """The explanation of the mean of several decision functions."""
+    contributions = np.mean([e.contributions for e in explanations], axis=0)
+    bias = np.mean([e.bias for e in explanations], axis=0)
+    return Explanation(
+        contributions,
+        bias,
+        contributions.sum(axis=1) + bias,
+        np.column_stack([e.dilation for e in explanations]),
+        np.column_stack([e.erosion for e in explanations]),
+    )
+
+
+def like_input(explanation: Explanation, X):
+    """A DataFrame when X is one, else the arrays.
+
+    Its columns are X's own with the contributions, then bias, decision, and the active pieces. A feature that has one
+    of these names keeps it, and ours get an underscore.
+    """
+    if not hasattr(X, "columns") or not hasattr(X, "index"):
+        return explanation
+    import pandas as pd
+
+    frame = pd.DataFrame(explanation.contributions, index=X.index, columns=X.columns)
+    extra = {"bias": explanation.bias, "decision": explanation.decision}
+    for group, pieces in (("dilation", explanation.dilation), ("erosion", explanation.erosion)):
+        if pieces.ndim == 1:
+            extra[f"{group}_piece"] = pieces
+        else:
+            extra |= {f"{group}_piece_{k}": column for k, column in enumerate(pieces.T)}
+    taken = set(frame.columns)
+    named = {name + "_" * (name in taken): values for name, values in extra.items()}
+    return pd.concat([frame, pd.DataFrame(named, index=X.index)], axis=1)

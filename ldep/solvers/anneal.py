@@ -1,0 +1,117 @@
+"""The fast default: smooth the two maxima and the hinge at a temperature T, lower T, follow with L-BFGS.
+
+At temperature T both maxima become T log sum exp(./T), and the hinge its Huber form of width T. The smooth problem at a
+high temperature has few stationary points; each later one starts from the last solution. At the lowest temperature the
+maxima are exact. The scores are float32 (the loss is summed in float64), and samples go through in chunks that fit in
+the processor's cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ldep.problem import Problem
+from ldep.solvers.solution import Log, Solution
+
+# (temperature, share of max_iter)
+STAGES = ((2.0, 1 / 6), (0.5, 1 / 4), (0.15, 1 / 3), (0.02, 1 / 4))
+HARD_BELOW = 0.05
+CORRECTIONS = 10
+CHUNK = 4096
+
+
+def solve(
+    problem: Problem, theta: np.ndarray, *, max_iter: int | None = None, tol: float = 1e-4, verbose: int = 0
+) -> Solution:
+    """Minimise F from theta. `max_iter` counts L-BFGS iterations over all temperatures (default 240)."""
+    max_iter = 240 if max_iter is None else max_iter
+    single = Problem(
+        np.ascontiguousarray(problem.X, dtype=np.float32),
+        problem.y.astype(np.float32),
+        problem.weight.astype(np.float32),
+        problem.pieces,
+        problem.ridge,
+    )
+    log = Log(verbose, "anneal")
+    converged = False
+    for temperature, share in STAGES:
+        smooth = Smoothed(single, temperature)
+        result = minimize(
+            smooth,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=problem.pieces.bounds,
+            callback=lambda _: log.add(smooth.exact),  # noqa: B023
+            options={
+                "maxiter": max(1, round(share * max_iter)),
+                "maxcor": CORRECTIONS,
+                "ftol": tol / 10,
+                "gtol": 0.0,
+            },
+        )
+        theta = result.x
+        converged = result.status != 1
+    return Solution(
+        theta=theta,
+        objective=problem.objective(theta),
+        history=log.history(),
+        n_iter=len(log.objective),
+        converged=converged,
+        advice="increase max_iter or tol",
+    )
+
+
+class Smoothed:
+    """The smoothed objective and its gradient; `exact` is F where it was last evaluated."""
+
+    def __init__(self, problem: Problem, temperature: float):
+        self.problem = problem
+        self.T = temperature
+        self.hard = temperature < HARD_BELOW
+        self.exact = np.inf
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        problem, value, hinge = self.problem, 0.0, 0.0
+        gradient = np.zeros_like(theta)
+        for first in range(0, len(problem.X), CHUNK):
+            rows = slice(first, first + CHUNK)
+            X, y, weight = problem.X[rows], problem.y[rows], problem.weight[rows]
+            scores = problem.pieces.scores(theta, X)
+            smooth_tau, tau, G = (self._hard if self.hard else self._soft)(scores)
+            slack = 1.0 - y * smooth_tau
+            ramp = np.clip(slack, 0.0, self.T)
+            value += np.sum(weight * ramp * (slack - 0.5 * ramp), dtype=np.float64) / self.T
+            hinge += np.sum(weight * np.maximum(0.0, 1.0 - y * tau), dtype=np.float64)
+            G *= weight * y * ramp * (-1.0 / self.T)
+            gradient += problem.pieces.pullback(G, X)
+        penalty, slope = problem.penalty(theta)
+        self.exact = hinge + penalty
+        gradient += slope
+        return value + penalty, gradient
+
+    def _soft(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The smooth tau, tau, and the derivative of the first by the scores (which are overwritten)."""
+        r1 = self.problem.pieces.r1
+        u, v = scores[:r1], scores[r1:]
+        top_u, top_v = u.max(axis=0), v.max(axis=0)
+        u -= top_u
+        v -= top_v
+        scores *= 1.0 / self.T
+        np.exp(scores, out=scores)
+        sum_u, sum_v = u.sum(axis=0), v.sum(axis=0)
+        tau = top_u - top_v
+        smooth = tau + self.T * np.log(sum_u / sum_v)
+        u /= sum_u
+        v /= -sum_v
+        return smooth, tau, scores
+
+    def _hard(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r1, columns = self.problem.pieces.r1, np.arange(scores.shape[1])
+        i, j = scores[:r1].argmax(axis=0), r1 + scores[r1:].argmax(axis=0)
+        tau = scores[i, columns] - scores[j, columns]
+        scores[:] = 0.0
+        scores[i, columns] = 1.0
+        scores[j, columns] = -1.0
+        return tau, tau, scores
