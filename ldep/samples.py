@@ -42,7 +42,13 @@ def weights(sample_weight, X: np.ndarray, y: np.ndarray, class_weight) -> np.nda
     return weight
 
 
-def merge(X: np.ndarray, y: np.ndarray, weight: np.ndarray, estimator: str) -> Samples:
+def check_both_present(y: np.ndarray, weight: np.ndarray, estimator: str) -> None:
+    """Refuse weights that take one class away."""
+    if not ((weight[y > 0] > 0).any() and (weight[y < 0] > 0).any()):
+        raise ValueError(f"{estimator} needs samples of two classes: every sample of one class has weight zero.")
+
+
+def merge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
     """Drop samples of weight zero, merge equal ones, and sort: the loss is a sum, and a sum has no order.
 
     A fit then depends on the samples as a weighted set: repeating a row is the same as doubling its weight, and
@@ -51,8 +57,6 @@ def merge(X: np.ndarray, y: np.ndarray, weight: np.ndarray, estimator: str) -> S
     if not (weight > 0).all():
         kept = weight > 0
         X, y, weight = X[kept], y[kept], weight[kept]
-    if not ((y > 0).any() and (y < 0).any()):
-        raise ValueError(f"{estimator} needs samples of two classes: every sample of one class has weight zero.")
     # Sorting by one random projection takes a tenth of the time of sorting by all columns. Summing each row by itself
     # gives equal rows equal keys, which a matrix product does not promise.
     direction = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])

@@ -19,14 +19,19 @@ class TauClassifier(ClassifierMixin, BaseEstimator):
         """tau of the rows of a checked X."""
         raise NotImplementedError
 
-    def _check_samples(self, X, y, sample_weight) -> samples.Samples:
-        """Check what came in, set classes_, and return merged samples with y = -1 or +1."""
+    def _check_rows(self, X, y, sample_weight) -> samples.Samples:
+        """Check what came in, set classes_, and return the rows as they came, with y = -1 or +1."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         name = type(self).__name__
         self.classes_, signs = samples.two_classes(y, name)
         weight = samples.weights(sample_weight, X, y, getattr(self, "class_weight", None))
+        samples.check_both_present(signs, weight, name)
         check_magnitude(X, name)
-        return samples.merge(X, signs, weight, name)
+        return samples.Samples(X, signs, weight)
+
+    def _check_samples(self, X, y, sample_weight) -> samples.Samples:
+        """The same, merged: what a fit depends on."""
+        return samples.merge(*self._check_rows(X, y, sample_weight))
 
     def decision_function(self, X):
         """tau of each row: positive for `classes_[1]`.
