@@ -1,0 +1,136 @@
+"""The command `ldep`: one subcommand a stage, and a few to look around."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from pipeline.params import Params
+
+# Heavy imports (pandas, scikit-learn) stand inside the subcommands, so that --help is quick.
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    logging.getLogger("pipeline").setLevel(logging.INFO)
+    args = _parser().parse_args(argv)
+    try:
+        args.run(args)
+        sys.stdout.flush()
+    except UserError as error:
+        print(f"ldep {args.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"ldep {args.command}: interrupted; files that were written are whole.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `ldep datasets | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ldep", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, run: object, text: str, example: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run)
+        command.add_argument(
+            "--params", type=Path, default=Path("params.yaml"), help="the parameters (default: params.yaml)"
+        )
+        return command
+
+    listing = add("datasets", _datasets, "list the catalogue and what is at hand", "ldep datasets")
+    listing.add_argument("--names", action="store_true", help="print the names alone, with commas")
+    stages = [
+        ("fetch", _fetch, "fetch data sets, from OpenML or where else they can be had", "ldep fetch banana"),
+        ("impute", _impute, "encode nominal features and fill missing cells", "ldep impute banana"),
+        ("split", _split, "give each row its fold", "ldep split banana"),
+    ]
+    for stage, run, text, example in stages:
+        _with_names(add(stage, run, text, example), "the sets (default: those of params.yaml)")
+    check = add(
+        "protocol",
+        _protocol,
+        "run the two SVC columns of the paper's table on its data and folds, beside the printed ones",
+        "OPENML_CACHE_DIR=~/.cache/openml ldep protocol banana wdbc",
+    )
+    _with_names(check, "the sets (default: all 30 of the paper)")
+    check.add_argument("--out", type=Path, default=None, help="where to write (default: reports/protocol)")
+    return parser
+
+
+def _with_names(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument("names", nargs="*", metavar="NAME", help=text)
+
+
+def _load(args: argparse.Namespace) -> tuple[Params, list[str]]:
+    from pipeline import catalogue, params
+    from pipeline.errors import nearest
+
+    values = params.load(args.params)
+    known = [*catalogue.load(), *values.own_data]
+    for name in args.names:
+        if name not in known:
+            raise UserError(f"'{name}' is neither in the catalogue nor in own_data; {nearest(name, known)}")
+    return values, args.names or values.datasets
+
+
+def _datasets(args: argparse.Namespace) -> None:
+    from pipeline import catalogue, listing, params
+
+    if args.names:
+        print(",".join(catalogue.load()))
+        return
+    own = params.load(args.params).own_data if args.params.is_file() else {}
+    print(listing.table(own))
+
+
+def _fetch(args: argparse.Namespace) -> None:
+    from pipeline import fetch, progress
+
+    values, names = _load(args)
+    for name in progress.over(names, "fetch"):
+        fetch.run(name, values.data, values.own_data)
+
+
+def _impute(args: argparse.Namespace) -> None:
+    from pipeline import impute, progress
+
+    values, names = _load(args)
+    for name in progress.over(names, "impute"):
+        impute.run(name, values.impute)
+
+
+def _split(args: argparse.Namespace) -> None:
+    from pipeline import progress, split
+
+    values, names = _load(args)
+    for name in progress.over(names, "split"):
+        split.run(name, values.split)
+
+
+def _protocol(args: argparse.Namespace) -> None:
+    from pipeline import catalogue, paths, protocol
+
+    names = [catalogue.entry(name).name for name in args.names] or list(catalogue.load())
+    protocol.run(names, args.out or paths.REPORTS / "protocol")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""The paper's data sets: what they are called, where they are, and what must be found in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from pipeline.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = Path(__file__).with_name("catalogue.yaml")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of catalogue.yaml; the file's head explains the fields."""
+
+    name: str
+    title: str
+    openml_id: int
+    openml_name: str
+    target: str
+    rows: int
+    numeric: int
+    nominal: int
+    classes: dict[str, int]
+    missing: int
+    ignore: tuple[str, ...] = ()
+    packaged: str | None = None
+
+    @property
+    def features(self) -> int:
+        return self.numeric + self.nominal
+
+
+@cache
+def load() -> dict[str, Entry]:
+    """Return the catalogue by name, in the order of the paper's Table 1."""
+    fields = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return {name: Entry(name=name, **{**row, "ignore": tuple(row.get("ignore", ()))}) for name, row in fields.items()}
+
+
+def entry(name: str) -> Entry:
+    catalogue = load()
+    if name not in catalogue:
+        raise UserError(f"'{name}' is not in the catalogue; {nearest(name, catalogue)}")
+    return catalogue[name]
+
+
+def differences(frame: pd.DataFrame, expected: Entry) -> list[str]:
+    """Say in words how a data set, its target last, differs from what the catalogue promises."""
+    features, target = frame.iloc[:, :-1], frame.iloc[:, -1]
+    nominal = sum(str(kind) == "category" for kind in features.dtypes)
+    counts = {str(label): int(count) for label, count in target.value_counts().items() if count}
+    found = [
+        ("rows", len(frame), expected.rows),
+        ("numeric features", features.shape[1] - nominal, expected.numeric),
+        ("nominal features", nominal, expected.nominal),
+        ("missing cells", int(features.isna().sum().sum()), expected.missing),
+    ]
+    words = [f"{what}: {have}, not {want}" for what, have, want in found if have != want]
+    unlabelled = int(target.isna().sum())
+    if unlabelled:
+        words.append(f"rows without a class in '{expected.target}': {unlabelled}, not 0")
+    for label in [*expected.classes, *(label for label in counts if label not in expected.classes)]:
+        have, want = counts.get(label, 0), expected.classes.get(label, 0)
+        if have != want:
+            words.append(f"rows of class '{label}': {have}, not {want}")
+    return words
