@@ -1,6 +1,7 @@
 """The linear dilation-erosion perceptron (ℓ-DEP) and its relatives, as scikit-learn estimators."""
 
 from ldep.estimators.committee import LDEPCommittee
+from ldep.estimators.dep import DEPClassifier, DilationPerceptron, ErosionPerceptron
 from ldep.estimators.ldep import LDEPClassifier
 
-__all__ = ["LDEPClassifier", "LDEPCommittee"]
+__all__ = ["DEPClassifier", "DilationPerceptron", "ErosionPerceptron", "LDEPClassifier", "LDEPCommittee"]

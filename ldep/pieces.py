@@ -16,6 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+# A beta nearer to 0 or 1 than this is 0 or 1: dividing by it would overflow, and tau changes by a rounding error.
+BETA_TOL = 1e-14
+
 
 @dataclass(frozen=True)
 class LinearPieces:
@@ -83,26 +86,50 @@ class MorphologicalPieces:
     def size(self) -> int:
         return 2 * self.n + 1 if self.beta is None else self.n
 
+    def theta(self, beta: float, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """theta from the paper's letters; what is fixed here, or has no part in tau, is left out."""
+        if self.beta is None:
+            return np.concatenate([[beta], beta * a, (beta - 1.0) * b])
+        return np.array(a if self.beta == 1 else -b)
+
+    def paper_form(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """beta, a, b with the same tau. Where beta is 0 or 1, the operator that has no part in tau gets zeros."""
+        idle = np.zeros(self.n)
+        if self.beta == 1:
+            return 1.0, theta, idle
+        if self.beta == 0:
+            return 0.0, idle, -theta
+        beta, c, d = float(theta[0]), theta[1 : self.n + 1], theta[self.n + 1 :]
+        # The scores of the one group are then constants, and the largest moves to the offsets of the other.
+        if beta < BETA_TOL:
+            return 0.0, idle, c.max() - d
+        if beta > 1.0 - BETA_TOL:
+            return 1.0, c - d.max(), idle
+        return beta, c / beta, d / (beta - 1.0)
+
     @property
     def bounds(self) -> list[tuple[float | None, float | None]] | None:
         return [(0.0, 1.0)] + [(None, None)] * (2 * self.n) if self.beta is None else None
 
     def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
-        theta = theta.astype(X.dtype, copy=False)
-        if self.beta is None:
-            beta, offsets = theta[0], theta[1:]
-            return np.concatenate([beta * X.T, (beta - 1) * X.T]) + offsets[:, None]
-        zero = np.zeros((1, len(X)), dtype=X.dtype)
+        theta = theta.astype(X.dtype, copy=False)[:, None]
+        scores = np.zeros((self.r1 + self.r2, len(X)), dtype=X.dtype)
         if self.beta == 1:
-            return np.concatenate([X.T + theta[:, None], zero])
-        return np.concatenate([zero, theta[:, None] - X.T])
+            np.add(X.T, theta, out=scores[:-1])
+        elif self.beta == 0:
+            np.subtract(theta, X.T, out=scores[1:])
+        else:
+            np.multiply(X.T, theta[0], out=scores[: self.n])
+            np.subtract(scores[: self.n], X.T, out=scores[self.n :])
+            scores += theta[1:]
+        return scores
 
     def pullback(self, G: np.ndarray, X: np.ndarray) -> np.ndarray:
         if self.beta == 1:
             return G[: self.n].sum(axis=1, dtype=np.float64)
         if self.beta == 0:
             return G[1:].sum(axis=1, dtype=np.float64)
-        slope = np.einsum("jk,kj->", G[: self.n], X) + np.einsum("jk,kj->", G[self.n :], X)
+        slope = np.sum((G[: self.n] + G[self.n :]) * X.T, dtype=np.float64)
         return np.concatenate([[slope], G.sum(axis=1, dtype=np.float64)])
 
     def coefficients(self, X: np.ndarray, piece: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
