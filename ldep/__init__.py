@@ -3,5 +3,15 @@
 from ldep.estimators.committee import LDEPCommittee
 from ldep.estimators.dep import DEPClassifier, DilationPerceptron, ErosionPerceptron
 from ldep.estimators.ldep import LDEPClassifier
+from ldep.estimators.maxout import MaxoutClassifier
+from ldep.estimators.rdep import RDEPClassifier
 
-__all__ = ["DEPClassifier", "DilationPerceptron", "ErosionPerceptron", "LDEPClassifier", "LDEPCommittee"]
+__all__ = [
+    "DEPClassifier",
+    "DilationPerceptron",
+    "ErosionPerceptron",
+    "LDEPClassifier",
+    "LDEPCommittee",
+    "MaxoutClassifier",
+    "RDEPClassifier",
+]

@@ -1,0 +1,259 @@
+"""The maxout network that the paper compares with: two maxout units and a logistic output, in numpy."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ldep.epochs import Epochs
+from ldep.estimators.base import TauClassifier
+from ldep.threads import single_thread
+
+UNITS = 2
+# Adam, as its authors and Keras have it.
+DECAY_MEAN, DECAY_SQUARE, EPSILON = 0.9, 0.999, 1e-7
+
+
+class MaxoutClassifier(TauClassifier):
+    """Maxout network with two maxout units and a logistic output, trained by Adam on the cross-entropy.
+
+    h_u(x) = max_{i <= n_pieces}(w_ui . x + c_ui) for u = 1, 2; tau(x) = v_1 h_1(x) + v_2 h_2(x) + v_0; and the
+    probability of `classes_[1]` is 1 / (1 + exp(-tau(x))). With v = (1, -1) tau is the ℓ-DEP's. The weights start as
+    Keras starts its dense layers (Glorot uniform, zero biases), but with v_1 > 0 > v_2: two units of one sign can make
+    convex or concave functions only. Standardise the features: the start and the step are made for features of about 1.
+
+    Parameters
+    ----------
+    n_pieces : int, default=10
+        Number of affine pieces of each unit.
+    alpha : float, default=0.0
+        Weight of the penalty: alpha / 2 times the squared norm of all weights but the biases is added to the mean loss.
+    batch_size : int, default=32
+        Samples in a mini-batch.
+    learning_rate : float, default=0.001
+        Step of Adam.
+    max_iter : int, default=200
+        Largest number of epochs. In an epoch a sample is seen as often as its weight says; weights that are no whole
+        numbers are rounded at random, to that mean. Weights below 1 in the mean are scaled to it.
+    tol : float, default=1e-4
+        Training stops when the mean loss has not fallen by this much for `n_iter_no_change` epochs.
+    n_iter_no_change : int, default=10
+        See `tol`.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, as elsewhere in scikit-learn.
+    random_state : int, RandomState or None, default=None
+        Seed of the first weights and of the mini-batches.
+    verbose : int, default=0
+        1 prints the loss of every tenth epoch, 2 of each one.
+
+    Attributes
+    ----------
+    W_ : ndarray of shape (2, n_pieces, n_features)
+        Slopes of the pieces of each unit.
+    c_ : ndarray of shape (2, n_pieces)
+        Their biases.
+    v_ : ndarray of shape (2,)
+        Weights of the units.
+    v0_ : float
+        Bias of the output.
+    classes_ : ndarray of shape (2,)
+        The classes; tau >= 0 is the second.
+    loss_curve_ : list of float
+        Mean loss of each epoch.
+    n_iter_ : int
+        Number of epochs.
+    n_features_in_, feature_names_in_
+        As elsewhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from ldep import MaxoutClassifier
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = MaxoutClassifier(learning_rate=0.01, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_pieces": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_pieces=10,
+        *,
+        alpha=0.0,
+        batch_size=32,
+        learning_rate=0.001,
+        max_iter=200,
+        tol=1e-4,
+        n_iter_no_change=10,
+        class_weight=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_pieces = n_pieces
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples' losses.
+
+        Returns
+        -------
+        self : MaxoutClassifier
+        """
+        X, signs, weight = self._check_samples(X, y, sample_weight)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        epochs = Epochs(weight, self.batch_size, rng)
+        network = Network(X.shape[1], self.n_pieces, rng)
+        with single_thread():
+            self.loss_curve_, converged = self._train(network, X, signs, epochs)
+        self.n_iter_ = len(self.loss_curve_)
+        self.W_ = network.W.reshape(UNITS, self.n_pieces, -1).copy()
+        self.c_ = network.c.reshape(UNITS, self.n_pieces).copy()
+        self.v_, self.v0_ = network.v.copy(), float(network.v0[0])
+        if not converged:
+            warnings.warn(
+                f"MaxoutClassifier did not converge in {self.n_iter_} epochs (loss {self.loss_curve_[-1]:.6g}): "
+                "increase max_iter, learning_rate or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _train(self, network: Network, X, signs, epochs: Epochs) -> tuple[list[float], bool]:
+        """The loss of each epoch, and whether training stopped by itself."""
+        adam = Adam(network.theta.size, self.learning_rate)
+        losses: list[float] = []
+        best, waited = np.inf, 0
+        for epoch in range(1, self.max_iter + 1):
+            total = 0.0
+            for rows in epochs.batches():
+                loss, gradient = network.loss(X[rows], signs[rows], self.alpha)
+                total += loss * len(rows)
+                network.theta -= adam.step(gradient)
+            losses.append(total / epochs.length)
+            if self.verbose and (self.verbose > 1 or epoch % 10 == 1):
+                print(f"[MaxoutClassifier] epoch {epoch}: loss {losses[-1]:.6g}")
+            waited = 0 if losses[-1] < best - self.tol else waited + 1
+            best = min(best, losses[-1])
+            if waited >= self.n_iter_no_change:
+                return losses, True
+        return losses, False
+
+    def _tau(self, X: np.ndarray) -> np.ndarray:
+        tau = np.full(len(X), self.v0_)
+        for W, c, v in zip(self.W_, self.c_, self.v_):
+            tau += v * (X @ W.T + c).max(axis=1)
+        return tau
+
+    def predict_proba(self, X):
+        """Probabilities of the two classes for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, 2)
+        """
+        tau = self.decision_function(X)
+        return np.column_stack([expit(-tau), expit(tau)])
+
+
+class Network:
+    """The weights, as views into one vector theta, and the loss of a batch with its gradient."""
+
+    def __init__(self, n: int, pieces: int, rng: np.random.Generator):
+        self.pieces = pieces
+        rows = UNITS * pieces
+        ends = np.cumsum([rows * n, rows, UNITS, 1])
+        self.theta = np.zeros(ends[-1])
+        self.gradient = np.zeros(ends[-1])
+        self.W, self.c, self.v, self.v0 = self._views(self.theta, ends, n)
+        self.dW, self.dc, self.dv, self.dv0 = self._views(self.gradient, ends, n)
+        self.W[:] = rng.uniform(-1.0, 1.0, self.W.shape) * np.sqrt(6.0 / (n + rows))
+        # Opposite signs: with v of one sign tau is convex or concave, and gradients seldom turn a sign.
+        self.v[:] = np.array([1.0, -1.0]) * rng.uniform(0.0, 1.0, UNITS) * np.sqrt(6.0 / (UNITS + 1))
+
+    @staticmethod
+    def _views(vector: np.ndarray, ends: np.ndarray, n: int) -> tuple[np.ndarray, ...]:
+        W, c, v, v0, _ = np.split(vector, ends)
+        return W.reshape(-1, n), c, v, v0
+
+    def loss(self, X: np.ndarray, signs: np.ndarray, alpha: float) -> tuple[float, np.ndarray]:
+        """The mean cross-entropy plus the penalty, and its gradient in theta (overwritten by the next call)."""
+        m = len(X)
+        scores = (X @ self.W.T + self.c).reshape(m * UNITS, self.pieces)
+        active = scores.argmax(axis=1)
+        every = np.arange(m * UNITS)
+        h = scores[every, active].reshape(m, UNITS)
+        margin = signs * (h @ self.v + self.v0)
+        dtau = -signs * expit(-margin) / m
+        G = np.zeros((m * UNITS, self.pieces))
+        G[every, active] = np.outer(dtau, self.v).ravel()
+        G = G.reshape(m, UNITS * self.pieces)
+        np.matmul(G.T, X, out=self.dW)
+        G.sum(axis=0, out=self.dc)
+        np.matmul(dtau, h, out=self.dv)
+        self.dv0[0] = dtau.sum()
+        loss = float(np.logaddexp(0.0, -margin).mean())
+        if alpha > 0:
+            loss += 0.5 * alpha * (float(np.vdot(self.W, self.W)) + float(self.v @ self.v))
+            self.dW += alpha * self.W
+            self.dv += alpha * self.v
+        return loss, self.gradient
+
+
+class Adam:
+    """Adaptive moment estimation, with the bias of the two means folded into the step."""
+
+    def __init__(self, size: int, learning_rate: float):
+        self.learning_rate = learning_rate
+        self.mean = np.zeros(size)
+        self.square = np.zeros(size)
+        self.steps = 0
+
+    def step(self, gradient: np.ndarray) -> np.ndarray:
+        """What to subtract from the weights."""
+        self.steps += 1
+        self.mean += (1.0 - DECAY_MEAN) * (gradient - self.mean)
+        self.square += (1.0 - DECAY_SQUARE) * (gradient * gradient - self.square)
+        rate = self.learning_rate * np.sqrt(1.0 - DECAY_SQUARE**self.steps) / (1.0 - DECAY_MEAN**self.steps)
+        return rate * self.mean / (np.sqrt(self.square) + EPSILON)
