@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "protocol",
         _protocol,
         "run the two SVC columns of the paper's table on its data and folds, beside the printed ones",
-        "OPENML_CACHE_DIR=~/.cache/openml ldep protocol banana wdbc",
+        "ldep protocol banana wdbc --out /tmp/protocol",
     )
     _with_names(check, "the sets (default: all 30 of the paper)")
     check.add_argument("--out", type=Path, default=None, help="where to write (default: reports/protocol)")
@@ -126,10 +126,11 @@ def _split(args: argparse.Namespace) -> None:
 
 
 def _protocol(args: argparse.Namespace) -> None:
-    from pipeline import catalogue, paths, protocol
+    from pipeline import catalogue, params, paths, protocol
 
+    data = params.load(args.params).data if args.params.is_file() else params.Data()
     names = [catalogue.entry(name).name for name in args.names] or list(catalogue.load())
-    protocol.run(names, args.out or paths.REPORTS / "protocol")
+    protocol.run(names, data, args.out or paths.REPORTS / "protocol")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ def read(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not {encoding} text ({error.reason} at byte {error.start}).") from None
     except arff.ArffException as error:
-        # liac-arff's messages carry the line: "Bad @DATA instance format in line 12: ..."
-        raise UserError(f"{path}: {' '.join(str(error).split())}") from None
-    except (OSError, LookupError) as error:
+        # liac-arff's messages carry the number of the line, but not always what stands there.
+        lines = path.read_text(encoding=encoding).splitlines()
+        shown = lines[error.line - 1][:100] if 0 < error.line <= len(lines) else ""
+        raise UserError(f"{path}: {' '.join(str(error).split())} The line: {shown!r}.") from None
+    except (OSError, LookupError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}.") from None
 
     columns = list(zip(*content["data"])) or [() for _ in content["attributes"]]
@@ -36,7 +38,11 @@ def read(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
         if isinstance(kind, list):
             series[name] = categorical(cells, kind)
         elif kind.upper() in ("NUMERIC", "REAL", "INTEGER"):
-            series[name] = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+            numbers = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+            if np.isinf(numbers).any():
+                row = np.flatnonzero(np.isinf(numbers))[0] + 1
+                raise UserError(f"{path}: data row {row}, attribute '{name}': an infinite number.")
+            series[name] = numbers
         else:  # STRING declares no order, so the sorted one is taken
             series[name] = categorical(cells, sorted({str(cell) for cell in cells if cell is not None}))
     return pd.DataFrame(series)

@@ -87,7 +87,8 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 def _parquet_column(path: Path, column: pd.Series) -> pd.Series:
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.rename_categories([str(category) for category in column.cat.categories])
+        names = [str(category) for category in column.cat.categories]
+        return column.cat.rename_categories(pd.Index(names, dtype=object))
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isinf(values).any():

@@ -89,14 +89,15 @@ def copy(dataset_id: int, timeout: float, retries: int, network: bool = True) ->
     if not network:
         raise Unreachable(f"data set {dataset_id} is not in the cache of the openml client")
     limit = 10 * timeout  # for an answer that trickles in; one that stops costs `timeout`
-    with _scratch(cache, dataset_id, limit) as scratch:
+    with _scratch(cache, dataset_id, limit) as (scratch, keep):
         found = cached(dataset_id, cache)  # another process may have brought it while we waited
         if found is not None:
             yield found
             return
         path = _download(dataset_id, scratch, timeout, retries, limit)
         yield Copy(path, _description(path.with_name("description.xml")), cached=False)
-        _keep(path, cache / str(dataset_id))
+        if keep:
+            _keep(path, cache / str(dataset_id))
 
 
 def _description(path: Path) -> dict[str, str]:
@@ -105,8 +106,8 @@ def _description(path: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[Path]:
-    """Give a folder on the cache's file system, to one process at a time."""
+def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[tuple[Path, bool]]:
+    """Give a folder on the cache's file system, to one process at a time; or one elsewhere, not to be kept."""
     import fcntl
 
     try:
@@ -115,7 +116,7 @@ def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[Path]:
     except OSError as error:
         log.warning("the cache %s cannot be written (%s); the download will not be kept.", cache, error.strerror)
         with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
-            yield Path(scratch)
+            yield Path(scratch), False
         return
     with lock:
         end = time.monotonic() + limit
@@ -128,7 +129,7 @@ def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[Path]:
                     raise Unreachable(f"another process holds {lock.name} for more than {limit:g} s") from None
                 time.sleep(0.05)
         with tempfile.TemporaryDirectory(prefix=f".{dataset_id}.", dir=cache) as scratch:
-            yield Path(scratch)
+            yield Path(scratch), True
 
 
 def _download(dataset_id: int, scratch: Path, timeout: float, retries: int, limit: float) -> Path:

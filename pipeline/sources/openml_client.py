@@ -113,10 +113,11 @@ def _cause(error: BaseException) -> OSError:
     """The operating system's own error, below four layers of wrapping: 'Connection refused'."""
     below: BaseException | None = error
     while below is not None:
-        found = below
-        reason = getattr(below, "reason", None)
+        if isinstance(below, OSError) and below.errno is not None:
+            return below
+        reason = getattr(below, "reason", None) or next(iter(below.args), None)
         below = reason if isinstance(reason, BaseException) else below.__cause__ or below.__context__
-    return found if isinstance(found, OSError) else OSError(str(found))
+    return OSError(str(error))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+"""What a measured number was measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "openml", "ldep")
+
+
+def describe() -> str:
+    """Return a sentence: commit, versions, size of the machine."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    return f"Commit {commit()}, Python {platform.python_version()}, {versions}, {_size()}."
+
+
+def commit() -> str:
+    """Return the short commit of the working folder, with a plus if it has changes, or `unknown`."""
+    try:
+        head = _git("rev-parse", "--short", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", "pipeline") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def _size() -> str:
+    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    return f"{os.cpu_count()} cores, {pages * size / 2**30:.0f} GB of memory"
