@@ -75,11 +75,13 @@ class MaxoutClassifier(TauClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from ldep import MaxoutClassifier
-    >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> model = MaxoutClassifier(learning_rate=0.01, random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.95
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), MaxoutClassifier(learning_rate=0.01, random_state=0)).fit(X, y)
+    >>> model.score(X, y) > 0.98
     True
     """
 

@@ -1,0 +1,6 @@
+"""Settings of all tests."""
+
+import os
+
+# scikit-learn's check of array-API input runs only when scipy was imported with this set.
+os.environ["SCIPY_ARRAY_API"] = "1"

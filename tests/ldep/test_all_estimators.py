@@ -1,0 +1,160 @@
+"""What holds for every estimator of the package."""
+
+import pickle
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.model_selection import StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
+from threadpoolctl import threadpool_limits
+
+from ldep import (
+    DEPClassifier,
+    DilationPerceptron,
+    ErosionPerceptron,
+    LDEPClassifier,
+    LDEPCommittee,
+    MaxoutClassifier,
+    RDEPClassifier,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+QUICK = LDEPClassifier(r1=3, r2=3, max_iter=60)
+ESTIMATORS = [
+    QUICK,
+    LDEPCommittee(QUICK, cv=3),
+    DilationPerceptron(),
+    ErosionPerceptron(),
+    DEPClassifier(),
+    RDEPClassifier(),
+    RDEPClassifier("bagging", n_estimators=4),
+    MaxoutClassifier(max_iter=10),
+]
+# What skops has to be told to trust: the package's own classes, and nothing else.
+TRUSTED = [
+    "ldep.estimators.committee.LDEPCommittee",
+    "ldep.estimators.dep.DEPClassifier",
+    "ldep.estimators.dep.DilationPerceptron",
+    "ldep.estimators.dep.ErosionPerceptron",
+    "ldep.estimators.ldep.LDEPClassifier",
+    "ldep.estimators.maxout.MaxoutClassifier",
+    "ldep.estimators.rdep.RDEPClassifier",
+]
+each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__ + getattr(e, "mapping", ""))
+X, y = make_moons(90, noise=0.2, random_state=0)
+
+
+def fit(estimator, X=X, y=y, sample_weight=None, **params):
+    return clone(estimator).set_params(random_state=0, **params).fit(X, y, sample_weight=sample_weight)
+
+
+def assert_same_bits(one, other):
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+@each
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
+    with threadpool_limits(1):
+        one = fit(estimator)
+    with threadpool_limits(2):
+        assert_same_bits(one, fit(estimator))
+
+
+@pytest.mark.parametrize("estimator", [LDEPCommittee(QUICK, cv=3), RDEPClassifier("bagging", n_estimators=3)])
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(estimator):
+    assert_same_bits(fit(estimator, n_jobs=1), fit(estimator, n_jobs=2))
+
+
+@each
+def test_a_sample_of_weight_zero_is_no_sample(estimator):
+    weight = np.where(np.arange(90) % 4, 1.0, 0.0)
+    assert_same_bits(fit(estimator, sample_weight=weight), fit(estimator, X[weight > 0], y[weight > 0]))
+
+
+@each
+def test_a_whole_weight_is_a_repetition(estimator):
+    weight = np.random.default_rng(0).integers(1, 4, 90)
+    again = np.repeat(np.arange(90), weight)
+    if not hasattr(estimator, "cv"):
+        assert_same_bits(fit(estimator, sample_weight=weight), fit(estimator, X[again], y[again]))
+        return
+    # Folds are cut between rows, so that repetitions have to stay together.
+    parts = [train for train, _ in StratifiedKFold(3).split(X, y)]
+    weighted = fit(estimator, sample_weight=weight, cv=[(part, part) for part in parts])
+    together = [np.flatnonzero(np.isin(again, part)) for part in parts]
+    assert_same_bits(weighted, fit(estimator, X[again], y[again], cv=[(part, part) for part in together]))
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not hasattr(e, "cv")], ids=lambda e: type(e).__name__)
+def test_the_order_of_the_rows_does_not_matter(estimator):
+    """Except for a committee, whose folds are cut in that order."""
+    order = np.random.default_rng(0).permutation(90)
+    assert_same_bits(fit(estimator), fit(estimator, X[order], y[order]))
+
+
+@each
+def test_pickle_keeps_every_bit(estimator):
+    model = fit(estimator)
+    assert_same_bits(model, pickle.loads(pickle.dumps(model)))
+
+
+@each
+def test_skops_keeps_every_bit_and_trusts_only_our_classes(estimator):
+    model = fit(estimator)
+    stored = skops.io.dumps(model)
+    assert set(skops.io.get_untrusted_types(data=stored)) <= set(TRUSTED)
+    assert_same_bits(model, skops.io.loads(stored, trusted=TRUSTED))
+
+
+@each
+def test_labels_may_be_strings(estimator):
+    model = fit(estimator, y=np.where(y, "yes", "no"))
+    assert list(model.classes_) == ["no", "yes"]
+    assert (model.predict(X) == np.where(model.decision_function(X) >= 0, "yes", "no")).all()
+
+
+@each
+def test_three_classes_go_through_one_vs_rest(estimator):
+    three = np.arange(90) % 3
+    with pytest.raises(ValueError, match=rf"OneVsRestClassifier\({type(estimator).__name__}\(\)\)"):
+        fit(estimator, y=three)
+    assert set(OneVsRestClassifier(clone(estimator)).fit(X, three).predict(X)) <= {0, 1, 2}
+
+
+@each
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.where(X > 1, np.nan, X)}, "NaN"),
+        ({"X": np.where(X > 1, np.inf, X)}, "infinity"),
+        ({"X": np.where(X > 1, 1e200, X)}, "1e\\+200"),
+        ({"y": np.zeros(90)}, "one class"),
+        ({"sample_weight": -np.ones(90)}, "[Nn]egative"),
+        ({"sample_weight": np.where(y, 0.0, 1.0)}, "one class has weight zero"),
+    ],
+    ids=["nan", "infinity", "1e200", "one class", "negative weights", "a class without weight"],
+)
+def test_bad_input_is_named(estimator, change, message):
+    with pytest.raises(ValueError, match=message):
+        fit(estimator, **change)
+
+
+@each
+@pytest.mark.parametrize(
+    "features",
+    [np.column_stack([X, np.ones(90)]), np.column_stack([X, X]), np.ones((90, 2)), X[:, :1]],
+    ids=["constant", "duplicate", "nothing varies", "one feature"],
+)
+def test_useless_columns_do_no_harm(estimator, features):
+    """The last but one is the same point in both classes."""
+    assert np.isfinite(fit(estimator, features).decision_function(features)).all()
+
+
+@each
+def test_two_rows_are_enough(estimator):
+    model = fit(estimator, np.array([[-1.0, -2.0], [1.0, 2.0]]), np.array([0, 1]))
+    assert np.isfinite(model.decision_function(X)).all()

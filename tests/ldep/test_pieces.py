@@ -1,0 +1,84 @@
+"""The scores of the pieces are affine in theta, and pullback and coefficients are their two derivatives."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldep.morphology import dilate, erode
+from ldep.pieces import LinearPieces, MorphologicalPieces
+
+PIECES = [
+    LinearPieces(r1=3, r2=2, n=4),
+    LinearPieces(r1=1, r2=1, n=1),
+    MorphologicalPieces(n=4),
+    MorphologicalPieces(n=4, beta=1.0),
+    MorphologicalPieces(n=4, beta=0.0),
+    MorphologicalPieces(n=1),
+]
+every_kind = pytest.mark.parametrize("pieces", PIECES, ids=repr)
+
+
+@every_kind
+def test_pullback_is_the_gradient(pieces):
+    """Against finite differences. An affine function equals its difference quotient: the tolerance is for rounding."""
+    rng = np.random.default_rng(0)
+    X, theta = rng.normal(size=(7, pieces.n)), rng.uniform(size=pieces.size)
+    G = rng.normal(size=(pieces.r1 + pieces.r2, 7))
+
+    def value(t):
+        return np.sum(G * pieces.scores(t, X))
+
+    quotients = [value(theta + step) - value(theta) for step in np.eye(pieces.size)]
+    np.testing.assert_allclose(pieces.pullback(G, X), quotients, atol=1e-12)
+
+
+@every_kind
+def test_coefficients_are_those_of_the_scores(pieces):
+    rng = np.random.default_rng(1)
+    X, theta = rng.normal(size=(50, pieces.n)), rng.uniform(size=pieces.size)
+    piece = rng.integers(pieces.r1 + pieces.r2, size=50)
+    A, constant = pieces.coefficients(X, piece)
+    assert A.shape == (50, pieces.size)
+    np.testing.assert_allclose(A @ theta + constant, pieces.scores(theta, X)[piece, np.arange(50)], atol=1e-14)
+
+
+@every_kind
+def test_scores_have_the_precision_of_the_samples(pieces):
+    """The smooth solver works in float32: theta must not turn the scores into float64."""
+    X = np.ones((5, pieces.n), dtype=np.float32)
+    assert pieces.scores(np.ones(pieces.size), X).dtype == np.float32
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e-320, 1e-15, 1e-9, 0.3, 1.0 - 1e-15, 1.0])
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_paper_form_has_the_same_tau(beta, seed):
+    """Also where beta cannot be divided by. Tolerance: what dividing c by beta and multiplying again rounds."""
+    rng = np.random.default_rng(seed)
+    pieces = MorphologicalPieces(n=3)
+    theta = np.concatenate([[beta], rng.normal(size=6)])
+    X = rng.normal(size=(20, 3))
+    scores = pieces.scores(theta, X)
+    tau = scores[:3].max(axis=0) - scores[3:].max(axis=0)
+    share, a, b = pieces.paper_form(theta)
+    assert np.isfinite(a).all()
+    assert np.isfinite(b).all()
+    np.testing.assert_allclose(share * dilate(X, a) + (1 - share) * erode(X, b), tau, atol=1e-13)
+
+
+@pytest.mark.parametrize(("beta", "share"), [(None, 0.3), (1.0, 1.0), (0.0, 0.0)])
+def test_theta_and_paper_form_are_inverse(beta, share):
+    pieces = MorphologicalPieces(n=3, beta=beta)
+    theta = np.random.default_rng(0).normal(size=pieces.size)
+    if beta is None:
+        theta[0] = share
+    found, a, b = pieces.paper_form(theta)
+    assert found == share
+    np.testing.assert_allclose(pieces.theta(found, a, b), theta, rtol=1e-14)
+
+
+def test_only_beta_is_bounded():
+    assert MorphologicalPieces(n=2).bounds == [(0.0, 1.0)] + [(None, None)] * 4
+    assert MorphologicalPieces(n=2, beta=1.0).bounds is None
+    assert LinearPieces(1, 1, 2).bounds is None
