@@ -52,7 +52,8 @@ def best_of(
     assert best is not None
     if not best.converged:
         warnings.warn(
-            f"{estimator} did not converge in {best.n_iter} iterations (objective {best.objective:.6g}): {best.advice}.",
+            f"{estimator} did not converge in {best.n_iter} iterations (objective {best.objective:.6g}): "
+            f"{best.advice}.",
             ConvergenceWarning,
             stacklevel=3,
         )

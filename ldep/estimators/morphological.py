@@ -16,6 +16,7 @@ from ldep.estimators.base import TauClassifier
 from ldep.pieces import MorphologicalPieces
 from ldep.problem import Problem
 from ldep.solvers import SOLVERS
+from ldep.threads import single_thread
 from ldep.training import best_of, check_options
 
 # Beyond this spread of a feature, 1 is lost beside it in double precision, and there is no margin.
@@ -84,7 +85,8 @@ class MorphologicalPerceptron(TauClassifier):
         _check_spread(X, type(self).__name__)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         # tau(x; a, b) = tau(x - mean; a + mean, b + mean): around the mean, beta and the offsets hardly interact.
-        mean = weight @ X / weight.sum()
+        with single_thread():
+            mean = weight @ X / weight.sum()
         n = X.shape[1]
         pieces = MorphologicalPieces(n, self._fixed_beta)
         problem = Problem(X - mean, y, weight, pieces, np.zeros(n))

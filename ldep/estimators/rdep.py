@@ -163,6 +163,8 @@ class RDEPClassifier(TauClassifier):
             delayed(_fit)(model, X[drawn > 0], signs[drawn > 0], drawn[drawn > 0])
             for model, drawn in zip(models, weights)
         )
+        with single_thread():
+            rho = self._rho(X)
         self.dep_ = DEPClassifier(
             solver=self.solver,
             solver_options=self.solver_options,
@@ -172,7 +174,7 @@ class RDEPClassifier(TauClassifier):
             tol=self.tol,
             random_state=dep_seed,
             verbose=self.verbose,
-        ).fit(self._rho(X), signs, sample_weight=weight)
+        ).fit(rho, signs, sample_weight=weight)
         self.beta_, self.a_, self.b_ = self.dep_.beta_, self.dep_.a_, self.dep_.b_
         self.objective_, self.history_, self.n_iter_ = self.dep_.objective_, self.dep_.history_, self.dep_.n_iter_
         return self
