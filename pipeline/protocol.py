@@ -52,6 +52,7 @@ class Row:
 
 def run(names: Sequence[str], data: Data, out: Path) -> None:
     """Prepare the sets as the paper does, score the SVCs, print the comparison and write it to `out`."""
+    made_with = machine.describe()  # now: the commit may move on while this runs
     with tempfile.TemporaryDirectory(prefix="protocol-") as scratch:
         start = time.monotonic()
         sources = {name: prepare(name, data, Path(scratch)) for name in progress.over(names, "prepare")}
@@ -60,7 +61,7 @@ def run(names: Sequence[str], data: Data, out: Path) -> None:
         rows = [row for name in progress.over(names, "score") for row in score(name, sources[name], Path(scratch))]
         scored = time.monotonic() - start
     write_text(out / "protocol.csv", _csv(rows))
-    write_text(out / "protocol.md", _report(rows, names, prepared, scored))
+    write_text(out / "protocol.md", _report(rows, names, prepared, scored, made_with))
     print(_table(rows))
     print(f"\n{_verdict(rows)}\nWritten to {out}/.")
     if not _holds(rows):
@@ -131,11 +132,11 @@ def _csv(rows: list[Row]) -> str:
     return text.getvalue()
 
 
-def _report(rows: list[Row], names: Sequence[str], prepared: dict[str, Any], scored: float) -> str:
+def _report(rows: list[Row], names: Sequence[str], prepared: dict[str, Any], scored: float, made_with: str) -> str:
     command = "ldep protocol" + ("" if list(names) == list(catalogue.load()) else " " + " ".join(names))
     return f"""# The paper's SVC columns
 
-Command: `{command}` (with the data sets in the cache of the openml client). {machine.describe()}
+Command: `{command}` (with the data sets in the cache of the openml client). {made_with}
 
 {_verdict(rows)}
 

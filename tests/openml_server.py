@@ -87,14 +87,14 @@ def status(code: int) -> Fault:
 
 def hang(handler: BaseHTTPRequestHandler, body: bytes) -> None:
     """Accept, and say nothing."""
-    time.sleep(30)
+    time.sleep(60)
 
 
 def hang_in_body(handler: BaseHTTPRequestHandler, body: bytes) -> None:
     """Half the answer, then nothing, with the connection open."""
     answer(handler, body[: len(body) // 2], announced=len(body))
     handler.wfile.flush()
-    time.sleep(30)
+    time.sleep(60)
 
 
 def trickle(handler: BaseHTTPRequestHandler, body: bytes) -> None:

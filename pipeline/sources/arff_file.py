@@ -22,8 +22,8 @@ def read(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
         raise UserError(f"{path}: not {encoding} text ({error.reason} at byte {error.start}).") from None
     except arff.ArffException as error:
         # liac-arff's messages carry the number of the line, but not always what stands there.
-        lines = path.read_text(encoding=encoding).splitlines()
-        shown = lines[error.line - 1][:100] if 0 < error.line <= len(lines) else ""
+        text = path.read_text(encoding=encoding).splitlines()
+        shown = text[error.line - 1][:100] if 0 < error.line <= len(text) else ""
         raise UserError(f"{path}: {' '.join(str(error).split())} The line: {shown!r}.") from None
     except (OSError, LookupError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}.") from None

@@ -14,7 +14,7 @@ MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
 
 def is_missing(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell)) or cell in MISSING
+    return cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and cell in MISSING)
 
 
 def categorical(cells: Sequence[object], categories: Sequence[str]) -> pd.Categorical:

@@ -23,6 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
+    point_client_at(tmp_path, "http://127.0.0.1:9")  # no test asks the real OpenML: nothing listens here
     return folder
 
 

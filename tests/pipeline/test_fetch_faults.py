@@ -16,8 +16,9 @@ from pipeline.sources import openml
 from tests.openml_server import OpenMLServer, cut_short, hang, hang_in_body, status, trickle
 from tests.pipeline.conftest import fill_cache, haberman_arff, point_client_at, snapshot
 
-# The client's process takes some 2 s to start on an idle machine; the rest is room for a busy one.
-START = 12.0
+# The client's process takes some 2 s to start on an idle machine; the rest is room for a busy one, and still far below
+# the 60 s for which the server hangs.
+START = 25.0
 RAW, PROVENANCE = Path("data/raw/haberman.parquet"), Path("data/provenance/haberman.json")
 
 
@@ -72,11 +73,13 @@ def test_unreachable_falls_back_to_the_packaged_copy(server, cache, ldep, kind, 
 
 def test_refused_connection_falls_back(server, cache, ldep, tmp_path):
     point_client_at(tmp_path, "http://127.0.0.1:9")  # nothing listens on the discard port
+    before = snapshot(cache)
     code, _, text = ldep("fetch", "haberman")
     assert code == 0
     assert "no connection to http://127.0.0.1:9/" in text
     assert "Connection refused" in text
     assert "packaged copy" in text
+    assert snapshot(cache) == before
 
 
 @pytest.mark.parametrize(("fault", "words"), [(hang, "sent nothing for 1 s"), (status(500), "status 500")])
