@@ -55,6 +55,6 @@ def best_of(
             f"{estimator} did not converge in {best.n_iter} iterations (objective {best.objective:.6g}): "
             f"{best.advice}.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return best

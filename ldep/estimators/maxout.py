@@ -154,7 +154,7 @@ class MaxoutClassifier(TauClassifier):
                 f"MaxoutClassifier did not converge in {self.n_iter_} epochs (loss {self.loss_curve_[-1]:.6g}): "
                 "increase max_iter, learning_rate or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

@@ -13,6 +13,8 @@ from sklearn.neighbors import NearestCentroid
 
 from ldep import LDEPClassifier, LDEPCommittee
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 QUICK = LDEPClassifier(r1=3, r2=3, n_init=1, max_iter=40, tol=1e-2)
 
 
@@ -29,7 +31,7 @@ def test_tau_is_the_mean_of_the_members():
     assert (committee.predict(X) == (committee.decision_function(X) >= 0)).all()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_explanation_sums_to_tau(seed):
     """Tolerance: rounding, of values up to about 100."""

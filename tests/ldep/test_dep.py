@@ -106,7 +106,7 @@ def test_at_the_ends_of_beta_the_idle_offsets_are_zero(operator, beta, idle):
 
 
 @all_three
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_larger_features_never_lower_tau(perceptron, seed):
     """The order that a lattice model presupposes, whatever the labels say."""

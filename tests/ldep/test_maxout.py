@@ -23,7 +23,7 @@ def ring(m=200):
     return X, (X**2).sum(axis=1) < 1.2
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([0.0, 0.7]))
 def test_the_gradient_is_that_of_the_loss(seed, alpha):
     """Against central differences of step 1e-6: their error is of order 1e-9 where no piece changes."""

@@ -51,7 +51,7 @@ def test_scores_have_the_precision_of_the_samples(pieces):
 
 
 @pytest.mark.parametrize("beta", [0.0, 1e-320, 1e-15, 1e-9, 0.3, 1.0 - 1e-15, 1.0])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_paper_form_has_the_same_tau(beta, seed):
     """Also where beta cannot be divided by. Tolerance: what dividing c by beta and multiplying again rounds."""
