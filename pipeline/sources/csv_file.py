@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import logging
 import math
 from pathlib import Path
@@ -16,19 +17,24 @@ from pipeline.sources.frames import categorical, is_missing
 log = logging.getLogger(__name__)
 
 
-def read(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.DataFrame:
-    """A column of numbers is numeric; any other is nominal, its categories sorted, since CSV declares no order."""
-    header, rows, numbers = _cells(path, delimiter, encoding)
+def read(path: Path, delimiter: str = ",", encoding: str = "utf-8", target: str | None = None) -> pd.DataFrame:
+    """A column of numbers is numeric; any other is nominal, its categories sorted, since CSV declares no order.
+
+    target: a column that must be there; a first line of numbers without it is taken for a missing header.
+    """
+    header, rows, numbers = _cells(path, delimiter, encoding, target)
     columns = zip(*rows) if rows else [()] * len(header)
     return pd.DataFrame(
         {name: _column(path, name, cells, numbers) for name, cells in zip(header, columns)},
     )
 
 
-def _cells(path: Path, delimiter: str, encoding: str) -> tuple[list[str], list[list[str]], list[int]]:
+def _cells(
+    path: Path, delimiter: str, encoding: str, target: str | None
+) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line on which each row stands in the file."""
-    text = _text(path, encoding)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True, strict=True)
+    lines = io.StringIO(_text(path, encoding), newline="")  # the csv module ends the lines itself, quotes in mind
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
     rows, numbers = [], []
     try:
         for row in reader:
@@ -41,7 +47,7 @@ def _cells(path: Path, delimiter: str, encoding: str) -> tuple[list[str], list[l
         raise UserError(f"{path} is empty; it needs a header and rows.")
     header = rows.pop(0)
     numbers.pop(0)
-    _check_header(path, header, delimiter)
+    _check_header(path, header, delimiter, target)
     for row, number in zip(rows, numbers):
         if len(row) != len(header):
             raise UserError(
@@ -70,7 +76,7 @@ def _text(path: Path, encoding: str) -> str:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _check_header(path: Path, header: list[str], delimiter: str) -> None:
+def _check_header(path: Path, header: list[str], delimiter: str, target: str | None) -> None:
     if len(header) == 1:
         others = [other for other in ";\t|, " if other != delimiter and other in header[0]]
         if others:
@@ -78,8 +84,8 @@ def _check_header(path: Path, header: list[str], delimiter: str) -> None:
                 f"{path}: with the delimiter '{delimiter}' the header is one column, {header[0]!r}; "
                 f"it seems to be {others[0]!r}: set delimiter: {others[0]!r} in own_data."
             )
-    if any(_number(cell) is not None for cell in header):
-        cell = next(cell for cell in header if _number(cell) is not None)
+    cell = next((cell for cell in header if _number(cell) is not None), None)
+    if cell is not None and target not in header:  # with the target in place, columns may well be called 0, 1, 2
         raise UserError(
             f"{path}: there is no header: the first line holds the number {cell}. Put the columns' names there."
         )

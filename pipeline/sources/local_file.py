@@ -25,7 +25,7 @@ def fetch_own(name: str, own: OwnData) -> tuple[pd.DataFrame, dict[str, Any]]:
     path = Path(own.path)
     if not path.is_file():
         raise UserError(f"own_data.{name}.path: there is no file {path} (in {Path.cwd()}).")
-    frame = read(path, own.delimiter, own.encoding)
+    frame = read(path, own.delimiter, own.encoding, own.target)
     for column in own.ignore:
         if column not in frame.columns:
             raise UserError(f"{path}: there is no column '{column}' to ignore; mend own_data.{name}.ignore.")
@@ -58,13 +58,13 @@ def fetch_folder(entry: Entry, folder: Path) -> tuple[pd.DataFrame, dict[str, An
             f"{path}: a CSV file does not declare the order of categories, which '{entry.name}' needs for its "
             f"{entry.nominal} nominal features; give it as ARFF or Parquet."
         )
-    frame = target_last(read(path), entry.target, entry.ignore, str(path))
+    frame = target_last(read(path, target=entry.target), entry.target, entry.ignore, str(path))
     return frame, {"source": "folder", "file": path.name, "md5": md5(path)}
 
 
-def read(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.DataFrame:
+def read(path: Path, delimiter: str = ",", encoding: str = "utf-8", target: str | None = None) -> pd.DataFrame:
     if path.suffix.lower() == ".csv":
-        return csv_file.read(path, delimiter, encoding)
+        return csv_file.read(path, delimiter, encoding, target)
     if path.suffix.lower() == ".arff":
         return arff_file.read(path, encoding)
     if path.suffix.lower() in (".parquet", ".pq"):

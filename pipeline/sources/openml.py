@@ -11,6 +11,7 @@ import importlib.util
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,8 @@ def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[tuple[Path,
                 if time.monotonic() > end:
                     raise Unreachable(f"another process holds {lock.name} for more than {limit:g} s") from None
                 time.sleep(0.05)
+        for left in cache.glob(f".{dataset_id}.*/"):  # by a process that was killed: this one has the lock now
+            shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f".{dataset_id}.", dir=cache) as scratch:
             yield Path(scratch), True
 

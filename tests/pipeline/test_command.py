@@ -169,3 +169,13 @@ def test_protocol_fails_when_the_numbers_do_not_come_out(project, write_params, 
     assert code == 1
     assert "0 of 4 numbers agree" in out
     assert "do not come out" in text
+
+
+def test_the_example_of_the_documentation_runs(project, write_params, ldep):
+    write_params(data={"source": "offline"})
+    assert ldep("fetch")[0] == ldep("impute")[0] == 0
+    text = (ROOT / "docs" / "data.md").read_text()
+    example = text.partition("```python\n")[2].partition("```")[0]
+    names: dict[str, object] = {}
+    exec(example.replace("encoder.transform", "result = encoder.transform"), names)
+    assert names["result"].tolist()[0][::2] == [41.0, 3.0]

@@ -48,11 +48,8 @@ def assert_nothing_written(cache: Path, before: dict[str, bytes]) -> None:
     ("kind", "fault", "words"),
     [
         ("description", hang, "sent nothing for 1 s"),
-        ("data", hang, "sent nothing for 1 s"),
         ("data", hang_in_body, "sent nothing for 1 s"),
         ("description", status(500), "answered with status 500"),
-        ("data", status(503), "answered with status 503"),
-        ("description", cut_short, "broke off"),
         ("data", cut_short, "broke off"),
     ],
 )
@@ -82,14 +79,13 @@ def test_refused_connection_falls_back(server, cache, ldep, tmp_path):
     assert snapshot(cache) == before
 
 
-@pytest.mark.parametrize(("fault", "words"), [(hang, "sent nothing for 1 s"), (status(500), "status 500")])
-def test_source_openml_never_takes_the_packaged_copy(server, cache, ldep, write_params, fault, words):
+def test_source_openml_never_takes_the_packaged_copy(server, cache, ldep, write_params):
     write_params(data={"source": "openml", "timeout": 1, "retries": 0})
-    server.faults["description"] = [fault]
+    server.faults["description"] = [status(503)]
     before = snapshot(cache)
     code, _, text = ldep("fetch", "haberman")
     assert code == 1
-    assert words in text
+    assert "answered with status 503" in text
     assert "data.source" in text
     assert_nothing_written(cache, before)
 
@@ -323,6 +319,14 @@ def test_an_unwritable_cache_does_not_stop_the_download(server, cache, ldep):
     assert code == 0
     assert "the download will not be kept" in text
     assert not (cache / "datasets" / "43").exists()
+
+
+def test_what_a_killed_process_left_is_cleared(server, cache, ldep):
+    left = cache / "datasets" / ".43.abc"
+    (left / "half").mkdir(parents=True)
+    assert ldep("fetch", "haberman")[0] == 0
+    assert not left.exists()
+    assert (cache / "datasets" / "40").is_dir()
 
 
 def test_offline_asks_nobody(server, cache, ldep, write_params):

@@ -62,6 +62,17 @@ def test_semicolons_latin_1_quotes_and_a_byte_order_mark(own):
     assert raw().columns[0] == "size"
 
 
+def test_columns_may_be_called_by_numbers(own):
+    code, text = own("0,1,label\n5,6,a\n7,8,b\n")
+    assert code == 0, text
+    assert raw().columns.tolist() == ["0", "1", "label"]
+
+
+def test_a_cell_may_hold_a_line_break(own):
+    assert own('note,label\n"one\ntwo",a\n"a\u2028b",b\n')[0] == 0
+    assert raw()["note"].tolist() == ["one\ntwo", "a\u2028b"]
+
+
 def test_the_positive_class_comes_last(own):
     assert own(CSV, positive="no")[0] == 0
     assert raw()["label"].cat.categories.tolist() == ["yes", "no"]
@@ -156,14 +167,12 @@ def test_a_bad_entry(own, spec, words):
     assert all(word in text for word in words), text
 
 
-def test_a_missing_file(own):
-    own(CSV)
-    Path("data/own/my.csv").unlink()
-    Path("data/raw/mine.parquet").unlink()
-    from pipeline.__main__ import main
-
-    assert main(["fetch"]) == 1
-    assert not Path("data/raw/mine.parquet").exists()
+def test_a_missing_file(project, write_params, ldep):
+    write_params(datasets=["mine"], own_data={"mine": {"path": "data/own/my.csv", "target": "label"}})
+    code, _, text = ldep("fetch")
+    assert code == 1
+    assert "own_data.mine.path: there is no file data/own/my.csv" in text
+    assert not Path("data/raw").exists()
 
 
 def test_a_column_of_numbers_with_a_slip_is_pointed_out(own):
