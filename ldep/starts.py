@@ -48,6 +48,8 @@ def kmeans(problem: Problem, rng: np.random.Generator) -> np.ndarray:
 STARTS = {"random": random, "kmeans": kmeans}
 
 
-def schedule(init: str, n_init: int) -> list[str]:
-    """The names of the starts of one fit."""
+def schedule(init: str, n_init: int, r1: int, r2: int) -> list[str]:
+    """The names of the starts of one fit. With one piece each the problem is convex: one start is enough."""
+    if r1 == r2 == 1:
+        n_init = 1
     return [("kmeans", "random")[i % 2] for i in range(n_init)] if init == "auto" else [init] * n_init

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -86,7 +87,7 @@ class LDEPClassifier(TauClassifier):
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> model = LDEPClassifier(alpha=0.1, random_state=0).fit(X, y)
     >>> model.score(X, y)
-    1.0
+    0.995
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -155,12 +156,12 @@ class LDEPClassifier(TauClassifier):
         options = check_options(self.solver, self.solver_options)
         samples = self._check_samples(X, y, sample_weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
-        names = starts.schedule(self.init, self.n_init)
+        names = starts.schedule(self.init, self.n_init, self.r1, self.r2)
         with single_thread():
             problem, frame = condition(samples, self.r1, self.r2, self.alpha, self.penalty)
         solution = best_of(
             problem,
-            [lambda name=name: starts.STARTS[name](problem, rng) for name in names],
+            [partial(starts.STARTS[name], problem, rng) for name in names],
             self.solver,
             options,
             max_iter=self.max_iter,

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ldep.solvers import anneal
+from ldep.solvers import anneal, ccp, dccp
 from ldep.solvers.solution import Solution
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "anneal": anneal.solve,
+    "ccp": ccp.solve,
+    "dccp": dccp.solve,
 }
 
 __all__ = ["SOLVERS", "Solution"]

@@ -4,6 +4,13 @@ At temperature T both maxima become T log sum exp(./T), and the hinge its Huber 
 high temperature has few stationary points; each later one starts from the last solution. At the lowest temperature the
 maxima are exact. The scores are float32 (the loss is summed in float64), and samples go through in chunks that fit in
 the processor's cache.
+
+The first temperature depends on the penalty. Too low, and the start decides the outcome. Too high, and a penalty makes
+all pieces of a group equal, from where no later temperature parts them again: `hottest` was fitted to where that
+happens.
+
+With one piece each the problem is convex: the interior-point method of `ccp` solves it exactly, where that can be
+afforded. Badly conditioned problems such as Hill-Valley need it.
 """
 
 from __future__ import annotations
@@ -12,19 +19,33 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ldep.problem import Problem
+from ldep.solvers import _interior, ccp
 from ldep.solvers.solution import Log, Solution
 
-# (temperature, share of max_iter)
-STAGES = ((2.0, 1 / 6), (0.5, 1 / 4), (0.15, 1 / 3), (0.02, 1 / 4))
-HARD_BELOW = 0.05
+# Shares of max_iter: three temperatures from the hottest down to WARM, spaced evenly in their logarithms, and COLD.
+SHARES = (1 / 6, 1 / 4, 1 / 3, 1 / 4)
+HOT, WARM, COLD = 2.0, 0.15, 0.02
 CORRECTIONS = 10
 CHUNK = 4096
+# Operations of a step of the interior-point method, for one piece each, up to which it is affordable.
+EXACT_FLOPS = 5e8
 
 
 def solve(
-    problem: Problem, theta: np.ndarray, *, max_iter: int | None = None, tol: float = 1e-4, verbose: int = 0
+    problem: Problem,
+    theta: np.ndarray,
+    *,
+    max_iter: int | None = None,
+    tol: float = 1e-4,
+    verbose: int = 0,
+    polish: bool = False,
 ) -> Solution:
-    """Minimise F from theta. `max_iter` counts L-BFGS iterations over all temperatures (default 240)."""
+    """Minimise F from theta. `max_iter` counts L-BFGS iterations over all temperatures (default 240).
+
+    `polish` ends with the bare convex-concave procedure, for an exact local minimum.
+    """
+    if problem.pieces.r1 == problem.pieces.r2 == 1 and _interior.step_flops(problem) <= EXACT_FLOPS:
+        return ccp.solve(problem, theta, tol=tol, verbose=verbose)
     max_iter = 240 if max_iter is None else max_iter
     single = Problem(
         np.ascontiguousarray(problem.X, dtype=np.float32),
@@ -34,9 +55,9 @@ def solve(
         problem.ridge,
     )
     log = Log(verbose, "anneal")
-    converged = False
-    for temperature, share in STAGES:
-        smooth = Smoothed(single, temperature)
+    first = hottest(problem)
+    for temperature, share in zip((first, np.sqrt(first * WARM), WARM, COLD), SHARES):
+        smooth = Smoothed(single, temperature, hard=temperature == COLD)
         result = minimize(
             smooth,
             theta,
@@ -52,24 +73,53 @@ def solve(
             },
         )
         theta = result.x
-        converged = result.status != 1
-    return Solution(
+    solution = Solution(
         theta=theta,
         objective=problem.objective(theta),
         history=log.history(),
         n_iter=len(log.objective),
-        converged=converged,
+        converged=result.status != 1 or _flat(log.objective, tol),
         advice="increase max_iter or tol",
     )
+    return _polished(problem, solution, tol, verbose) if polish else solution
+
+
+def hottest(problem: Problem) -> float:
+    """The first temperature: 2 without a penalty, less with one.
+
+    kappa is the share of the penalty in the curvature of F, averaged over directions by their variance.
+    """
+    share = problem.ridge * (problem.pieces.r1 + problem.pieces.r2) / problem.weight.sum()
+    variance = 1.0 - share
+    if not problem.ridge.any() or variance.sum() <= 0:
+        return HOT
+    kappa = variance @ share / variance.sum()
+    return float(np.clip(0.1 / np.sqrt(kappa), WARM, HOT))
+
+
+def _flat(objective: list[float], tol: float, window: int = 10) -> bool:
+    """Whether the last iterations lowered the objective by less than the tolerance each, on average."""
+    return len(objective) > window and objective[-1 - window] - objective[-1] <= window * tol * objective[-1]
+
+
+def _polished(problem: Problem, solution: Solution, tol: float, verbose: int) -> Solution:
+    exact = ccp.solve(problem, solution.theta, tol=tol, verbose=verbose, n_kicks=0)
+    offset = solution.history["seconds"][-1] if solution.n_iter else 0.0
+    exact.history = {
+        "objective": solution.history["objective"] + exact.history["objective"],
+        "seconds": solution.history["seconds"] + [offset + seconds for seconds in exact.history["seconds"]],
+    }
+    exact.n_iter += solution.n_iter
+    return exact
 
 
 class Smoothed:
     """The smoothed objective and its gradient; `exact` is F where it was last evaluated."""
 
-    def __init__(self, problem: Problem, temperature: float):
+    def __init__(self, problem: Problem, temperature: float, hard: bool):
         self.problem = problem
         self.T = temperature
-        self.hard = temperature < HARD_BELOW
+        self.hard = hard
         self.exact = np.inf
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
