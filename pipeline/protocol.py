@@ -152,5 +152,5 @@ Fetching, imputing and splitting these {len(names)} sets took {prepared["seconds
 
 
 def _peak_memory() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
