@@ -34,8 +34,9 @@ class Frame:
     mean: np.ndarray
     basis: np.ndarray
 
-    def to_user(self, table: np.ndarray) -> np.ndarray:
-        """[W c] in the user's coordinates from [V b] in the solver's."""
+    def to_user(self, theta: np.ndarray) -> np.ndarray:
+        """[W c; M d] in the user's coordinates, from theta in the solver's."""
+        table = theta.reshape(-1, self.basis.shape[1] + 1)
         slopes = table[:, :-1] @ self.basis.T
         return np.column_stack([slopes, table[:, -1] - slopes @ self.mean])
 

@@ -169,7 +169,7 @@ class LDEPClassifier(TauClassifier):
             verbose=self.verbose,
             estimator=type(self).__name__,
         )
-        table = frame.to_user(problem.pieces.table(solution.theta))
+        table = frame.to_user(solution.theta)
         self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
         self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
         self.objective_ = solution.objective

@@ -118,10 +118,10 @@ class _Newton:
         square = np.empty((len(p), sub.N, sub.N))
         square[:, sub.entries[0], sub.entries[1]] = blocks
         square[:, sub.entries[1], sub.entries[0]] = blocks
-        H = np.empty((sub.R, sub.R, sub.N, sub.N))
-        H[p, q] = square
-        H[q, p] = square
-        H = H.transpose(0, 2, 1, 3).reshape(sub.R * sub.N, -1)
+        tiles = np.empty((sub.R, sub.R, sub.N, sub.N))
+        tiles[p, q] = square
+        tiles[q, p] = square
+        H = tiles.transpose(0, 2, 1, 3).reshape(sub.R * sub.N, -1)
         diag = np.diag_indices_from(H)
         H[diag] += sub.ridge.ravel()
         H[diag] *= 1.0 + STEADY

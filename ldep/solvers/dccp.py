@@ -53,7 +53,7 @@ def solve(
         raise ValueError("cvx_solver='HIGHS' is for alpha = 0 only; with a penalty use CLARABEL, or MOSEK.")
     program, variables = _program(problem, theta)
     log = Log(verbose, "dccp")
-    options = {"solver": cvx_solver}
+    options: dict = {"solver": cvx_solver}
     if cvx_solver == "HIGHS":
         options["highs_options"] = {"solver": "ipm"}
     handler = _EachIteration(lambda: log.add(problem.objective(_theta(variables))))
@@ -105,6 +105,7 @@ def _program(problem: Problem, theta: np.ndarray):
     import cvxpy as cp
 
     pieces = problem.pieces
+    assert isinstance(pieces, LinearPieces)
     r1, r2, n = pieces.r1, pieces.r2, pieces.n
     table = pieces.table(theta)
     W, c = cp.Variable((r1, n), name="W"), cp.Variable(r1, name="c")

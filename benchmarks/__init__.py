@@ -1,0 +1,1 @@
+"""Measurements against the competitors: `make bench`, or `python -m benchmarks NAME ...`."""

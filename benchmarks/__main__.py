@@ -1,0 +1,33 @@
+"""Run benchmarks by name, or all of them, and write reports/bench/."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+BENCHMARKS = {
+    "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name:10} {text}" for name, text in BENCHMARKS.items())
+        + "\n\nThe 30 sets come from OpenML, or from its cache: set OPENML_CACHE_DIR.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which to run; default: all")
+    names = parser.parse_args().names or list(BENCHMARKS)
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    for name in names:
+        importlib.import_module(f"benchmarks.{name}").run().write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

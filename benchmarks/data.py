@@ -1,0 +1,45 @@
+"""The paper's 30 sets, as the pipeline prepares them, and seeded synthetic problems."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from pipeline import catalogue, fetch, impute, split
+
+NAMES = tuple(catalogue.load())
+
+
+class Fold(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+@cache
+def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features, classes (0 and 1) and the number of the fold of each row."""
+    frame, _ = fetch.fetch(catalogue.entry(name))
+    numbers, _ = impute.impute(frame)
+    X, target = numbers.iloc[:, :-1].to_numpy(), frame.iloc[:, -1]
+    return X, np.asarray(target.cat.codes), split.assign(target)
+
+
+def fold(name: str, number: int) -> Fold:
+    """The training and test part of one of the paper's folds, scaled as the paper does."""
+    X, y, folds = load(name)
+    train, test = folds != number, folds == number
+    scaler = StandardScaler().fit(X[train])
+    return Fold(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+
+
+def synthetic(seed: int, m: int, n: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """Samples of a random ℓ-DEP with four pieces each, with noise on its decision value."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n))
+    tau = (X @ rng.normal(size=(n, 4))).max(axis=1) - (X @ rng.normal(size=(n, 4))).max(axis=1)
+    return X, (tau + noise * rng.normal(size=m) >= 0).astype(int)
