@@ -146,6 +146,16 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_is_replaced_and_never_rewritten(tmp_path):
+    """A reader that has the old file open keeps a whole one; a second name for it shows this."""
+    path, other = tmp_path / "file", tmp_path / "other"
+    path.write_text("old")
+    other.hardlink_to(path)
+    with replacing(path) as part:
+        part.write_text("new")
+    assert (path.read_text(), other.read_text()) == ("new", "old")
+
+
 def test_protocol_prints_the_papers_numbers(project, write_params, ldep):
     """Two sets that need no network; the whole table is in reports/protocol/."""
     write_params(data={"source": "offline"}, impute={"strategy": "median"}, split={"seed": 7})  # both without effect
