@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "protocol",
         _protocol,
         "run the two SVC columns of the paper's table on its data and folds, beside the printed ones",
-        "ldep protocol banana wdbc --out /tmp/protocol",
+        "ldep protocol banana wdbc --out two-sets",
     )
     _with_names(check, "the sets (default: all 30 of the paper)")
     check.add_argument("--out", type=Path, default=None, help="where to write (default: reports/protocol)")

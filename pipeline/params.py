@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -58,12 +59,88 @@ class Split(Section):
     seed: int = Field(default=1, ge=0, le=2**32 - 1)
 
 
+class Space(Section):
+    """Where a parameter is searched: `choices`, or a range from `low` to `high`, of whole numbers if both are."""
+
+    choices: list[Any] | None = Field(default=None, min_length=1)
+    low: int | float | None = Field(default=None, allow_inf_nan=False)
+    high: int | float | None = Field(default=None, allow_inf_nan=False)
+    log: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Space:
+        if self.choices is not None:
+            if (self.low, self.high, self.log) != (None, None, False):
+                raise ValueError("give either choices, or low and high")
+            return self
+        if self.low is None or self.high is None:
+            raise ValueError("give either choices, or low and high")
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        if self.log and self.low <= 0:
+            raise ValueError("on a log scale low must be above 0")
+        return self
+
+
+class Budget(Section):
+    """What exact CCP may cost, and the parameters to take where it would cost more."""
+
+    seconds: float = Field(gt=0, allow_inf_nan=False)
+    instead: dict[str, Any]
+
+
+class Classifier(Section):
+    class_: str = Field(alias="class", pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
+    params: dict[str, Any] = {}
+    search: dict[str, Space] = {}
+    first: list[dict[str, Any]] = []
+    while_tuning: dict[str, Any] = {}
+    trials: int | None = Field(default=None, ge=1, le=100_000)
+    of: str | None = None
+    budget: Budget | None = None
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Classifier:
+        if not self.search and (self.first or self.while_tuning or self.trials):
+            raise ValueError("first, while_tuning and trials need a search")
+        if self.of is not None and self.search:
+            raise ValueError("a model of another one takes over its settings; it cannot have a search of its own")
+        for settings in self.first:
+            if set(settings) != set(self.search):
+                raise ValueError(f"first: {settings} does not give a value for each of {', '.join(self.search)}")
+        return self
+
+
+class Tuning(Section):
+    trials: int = Field(default=20, ge=1, le=100_000)
+    seconds: float = Field(default=3600, gt=0, allow_inf_nan=False)
+    folds: int = Field(default=3, ge=2, le=100)
+    metric: Literal["accuracy", "f1_macro", "balanced_accuracy", "roc_auc"] = "accuracy"
+    behind: float = Field(default=0.03, ge=0, le=1)
+
+
+class Execution(Section):
+    seed: int = Field(default=0, ge=0, le=2**32 - 1)
+    n_jobs: int | None = Field(default=None, ge=1, le=1024)
+
+
+class Tracking(Section):
+    enabled: bool = True
+    experiment: str = Field(default="ldep", min_length=1, max_length=200)
+    models: bool = True
+
+
 class Params(Section):
     data: Data = Data()
     datasets: list[Name] = Field(min_length=1)
     own_data: dict[Name, OwnData] = {}
     impute: Impute = Impute()
     split: Split = Split()
+    models: list[Name] = []
+    classifiers: dict[Name, Classifier] = {}
+    tuning: Tuning = Tuning()
+    execution: Execution = Execution()
+    tracking: Tracking = Tracking()
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Params:
@@ -77,6 +154,23 @@ class Params(Section):
                 raise ValueError(f"datasets: '{name}' is neither in the catalogue nor in own_data; {hint}")
             if self.datasets.count(name) > 1:
                 raise ValueError(f"datasets: '{name}' is listed twice")
+        return self
+
+    @model_validator(mode="after")
+    def _models_are_known(self) -> Params:
+        for name in self.models:
+            if name not in self.classifiers:
+                raise ValueError(f"models: '{name}' is not one of classifiers; {nearest(name, self.classifiers)}")
+            if self.models.count(name) > 1:
+                raise ValueError(f"models: '{name}' is listed twice")
+        for name, entry in self.classifiers.items():
+            if entry.of is None:
+                continue
+            if entry.of not in self.classifiers:
+                hint = nearest(entry.of, self.classifiers)
+                raise ValueError(f"classifiers.{name}.of: '{entry.of}' is not one of classifiers; {hint}")
+            if self.classifiers[entry.of].of is not None:
+                raise ValueError(f"classifiers.{name}.of: '{entry.of}' is itself of another model")
         return self
 
 
@@ -126,6 +220,8 @@ def _valid_keys(location: tuple[Any, ...]) -> list[str]:
     for part in location:
         if isinstance(model, type) and issubclass(model, BaseModel):
             model = model.model_fields[part].annotation
+            options = [kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+            model = options[0] if get_origin(model) is UnionType else model
         else:  # dict[Name, OwnData]: any name leads to the value's type
             model = get_args(model)[-1]
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]

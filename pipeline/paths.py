@@ -29,3 +29,12 @@ def encoder(name: str, data: Path = DATA) -> Path:
 
 def folds(name: str, data: Path = DATA) -> Path:
     return data / "folds" / f"{name}.csv"
+
+
+RESULTS = Path("results")
+METRICS = Path("metrics")
+PLOTS = Path("plots")
+STATE = Path(".ldep")  # ours alone, neither git's nor DVC's: what a rerun would only compute again
+STORE = STATE / "fits"
+STUDIES = STATE / "studies"
+LOCKS = STATE / "locks"

@@ -10,7 +10,7 @@ import yaml
 
 from pipeline import catalogue
 from pipeline.__main__ import main
-from pipeline.sources import keel
+from pipeline.sources import keel, openml
 from tests.openml_server import OpenMLServer, description, running
 
 
@@ -44,6 +44,14 @@ def server(tmp_path: Path, project: Path, write_params: Callable[..., None]) -> 
         point_client_at(tmp_path, server.url)
         server.sets[43] = ("haberman", "Survival_status", haberman_arff())
         yield server
+
+
+@pytest.fixture
+def cache(server: OpenMLServer) -> Path:
+    """The cache of the client for this server, which already holds another set."""
+    folder = openml.cache_folder().parent
+    fill_cache(folder, 40, "sonar", "Class", b"@RELATION sonar\n")
+    return folder
 
 
 @pytest.fixture
@@ -99,3 +107,14 @@ def snapshot(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix not in (".lock", ".log")
     }
+
+
+def edit(arff: bytes, old: str, new: str) -> bytes:
+    assert old.encode() in arff
+    return arff.replace(old.encode(), new.encode(), 1)
+
+
+def assert_nothing_written(cache: Path, before: dict[str, bytes]) -> None:
+    assert snapshot(cache) == before
+    assert not Path("data/raw").exists()
+    assert not Path("data/provenance").exists()

@@ -1,0 +1,160 @@
+"""From an entry of `classifiers` in params.yaml to an estimator. No class is known here by name."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pipeline.budget import ccp_seconds
+from pipeline.errors import UserError, nearest
+from pipeline.params import Classifier, Impute, Params, Space
+
+NESTED = {"class", "params"}
+
+
+def resolve(path: str) -> Any:
+    """Import what a dotted path names."""
+    module, _, name = path.rpartition(".")
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise UserError(f"'{path}' cannot be imported: {error}.") from None
+    if not hasattr(found, name):
+        public = [item for item in dir(found) if not item.startswith("_")]
+        raise UserError(f"'{path}' cannot be imported: '{module}' has no '{name}'; {nearest(name, public[:200])}")
+    return getattr(found, name)
+
+
+def build(path: str, params: dict[str, Any]) -> Any:
+    """An unfitted estimator; a parameter that is {class: ..., params: ...} is built the same way."""
+    made = resolve(path)
+    if not callable(made) or not hasattr(made, "get_params"):
+        raise UserError(f"'{path}' is no scikit-learn estimator.")
+    try:
+        estimator = made()
+    except TypeError:  # it has parameters without defaults
+        estimator = None
+    known = sorted(made._get_param_names())
+    for name in params:
+        if name.split("__")[0] not in known:
+            raise UserError(f"{path} has no parameter '{name}'; {nearest(name, known)}")
+    values = {name: _value(value) for name, value in params.items()}
+    try:
+        if estimator is None:
+            return made(**values)
+        return estimator.set_params(**values)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict) and "class" in value and set(value) <= NESTED:
+        return build(value["class"], value.get("params") or {})
+    return [_value(item) for item in value] if isinstance(value, list) else value
+
+
+def settings_for(
+    name: str, classifiers: dict[str, Classifier], chosen: dict[str, Any], rows: int, features: int
+) -> dict[str, Any]:
+    """All parameters of a model, as plain values, for training data of this shape and what tuning chose."""
+    entry = classifiers[name]
+    if entry.of is not None:
+        member = classifiers[entry.of]
+        inner = settings_for(entry.of, classifiers, chosen, rows, features)
+        return {**entry.params, "estimator": {"class": member.class_, "params": {**inner, **member.while_tuning}}}
+    settings = {**entry.params, **chosen}
+    if entry.budget is not None:
+        r1, r2 = settings.get("r1", 10), settings.get("r2", 10)
+        if ccp_seconds(rows, features, r1, r2) > entry.budget.seconds:
+            settings |= entry.budget.instead
+    return settings
+
+
+def pipeline(entry: Classifier, settings: dict[str, Any], impute: Impute, seed: int) -> Pipeline:
+    """What is fitted on a training fold: scaler and model, behind an imputer if each fold has its own."""
+    steps: list[tuple[str, Any]] = [("scale", StandardScaler()), ("model", seeded(build(entry.class_, settings), seed))]
+    if impute.scope == "fold":
+        fill = impute.fill_value if impute.strategy == "constant" else None
+        # A column that is empty in one fold is kept, so that every fold has the same columns.
+        steps.insert(0, ("impute", SimpleImputer(strategy=impute.strategy, fill_value=fill, keep_empty_features=True)))
+    return Pipeline(steps)
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Set each `random_state` that params.yaml leaves open."""
+    values = estimator.get_params()
+    names = [name for name in values if name.split("__")[-1] == "random_state" and values[name] is None]
+    return estimator.set_params(**dict.fromkeys(names, seed))
+
+
+def suggest(trial: Any, search: dict[str, Space]) -> dict[str, Any]:
+    """Ask an Optuna trial for a value of each searched parameter."""
+    settings: dict[str, Any] = {}
+    for name, space in search.items():
+        if space.choices is not None:
+            settings[name] = json.loads(trial.suggest_categorical(name, [json.dumps(value) for value in space.choices]))
+        elif isinstance(space.low, int) and isinstance(space.high, int):
+            settings[name] = trial.suggest_int(name, space.low, space.high, log=space.log)
+        else:
+            settings[name] = trial.suggest_float(name, space.low, space.high, log=space.log)
+    return settings
+
+
+def as_trial(settings: dict[str, Any], search: dict[str, Space]) -> dict[str, Any]:
+    """The values that Optuna holds for given settings: the inverse of `suggest`."""
+    return {name: json.dumps(settings[name]) if space.choices is not None else settings[name]
+            for name, space in search.items()}  # fmt: skip
+
+
+def check(params: Params) -> None:
+    """Build each model that is to run, and each end of each search space; UserError names the entry that is wrong."""
+    if not params.models:
+        raise UserError("models: the list is empty; name some of classifiers.")
+    for name in params.models:
+        _check(name, params)
+
+
+def _check(name: str, params: Params) -> None:
+    entry = params.classifiers[name]
+    where = f"classifiers.{name}"
+    if entry.of is not None:
+        _check(entry.of, params)
+    settings = settings_for(name, params.classifiers, {}, rows=100, features=1)
+    estimator = _try(f"{where}", entry.class_, settings)
+    if not is_classifier(estimator):
+        raise UserError(f"{where}: {entry.class_} is no classifier.")
+    if entry.budget is not None:
+        _try(f"{where}.budget.instead", entry.class_, {**settings, **entry.budget.instead})
+    _try(f"{where}.while_tuning", entry.class_, {**settings, **entry.while_tuning})
+    for parameter, space in entry.search.items():
+        ends = space.choices if space.choices is not None else [space.low, space.high]
+        for value in ends:
+            _try(f"{where}.search.{parameter}", entry.class_, {**settings, parameter: value})
+    for number, first in enumerate(entry.first):
+        for parameter, value in first.items():
+            if not _inside(value, entry.search[parameter]):
+                raise UserError(f"{where}.first.{number}: {parameter} = {value!r} is not in its search space.")
+
+
+def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
+    try:
+        estimator = build(path, settings)
+        if hasattr(estimator, "_validate_params"):  # what scikit-learn's own fit asks first
+            estimator._validate_params()
+        return estimator
+    except (UserError, ValueError, TypeError) as error:
+        raise UserError(f"params.yaml: {where}: {error}") from None
+
+
+def _inside(value: Any, space: Space) -> bool:
+    if space.choices is not None:
+        return value in space.choices
+    assert space.low is not None
+    assert space.high is not None
+    return isinstance(value, (int, float)) and space.low <= value <= space.high

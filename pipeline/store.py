@@ -1,0 +1,85 @@
+"""Finished work, kept under the digest of all it depends on: what is there need not be done again.
+
+The store stands outside DVC's outputs, which DVC removes before a stage runs. Removing it costs time, nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import logging
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy
+import scipy
+import sklearn
+
+from pipeline import paths
+from pipeline.files import replacing, write_text
+
+log = logging.getLogger(__name__)
+# The code that decides a number, beside that of the model itself.
+DECIDING = ("budget.py", "fitting.py", "models.py", "seeds.py", "tuning.py")
+
+
+class Store:
+    """JSON records, and files, by key. Writing is atomic; several processes may share a store."""
+
+    def __init__(self, folder: Path = paths.STORE) -> None:
+        self.folder = folder
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        try:
+            return json.loads(self._path(key).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            log.warning("%s cannot be read (%s); the work is done again.", self._path(key), error)
+            return None
+
+    def put(self, key: str, record: dict[str, Any]) -> None:
+        write_text(self._path(key), json.dumps(record, allow_nan=False))
+
+    def file(self, key: str, suffix: str) -> Path:
+        return self._path(key).with_suffix(suffix)
+
+    def put_bytes(self, key: str, suffix: str, content: bytes) -> None:
+        with replacing(self.file(key, suffix)) as part:
+            part.write_bytes(content)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+
+def digest(*values: Any) -> str:
+    """sha256 of plain values, the same in every process."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def code_digest(class_path: str) -> str:
+    """Digest of the code that a fit of this class depends on.
+
+    Packages that are installed count by their version. A package that lies in the project, or is installed from where
+    it is edited, counts by its content.
+    """
+    package = importlib.import_module(class_path.split(".")[0])
+    versions = {module.__name__: module.__version__ for module in (numpy, scipy, sklearn)}
+    own = [file_digest(Path(__file__).with_name(name)) for name in DECIDING]
+    return digest(versions, own, _package_digest(package))
+
+
+def _package_digest(package: Any) -> Any:
+    source = Path(package.__file__ or "")
+    if "site-packages" in source.parts:
+        return [package.__name__, getattr(package, "__version__", None)]
+    files = sorted(source.parent.rglob("*.py")) if source.name == "__init__.py" else [source]
+    return [(str(path.relative_to(source.parent)), file_digest(path)) for path in files]
