@@ -7,8 +7,8 @@ bends it by C, as each piece is active on about m / r samples, and the penalty b
 
     B^T (C + kappa P) B = I   and   alpha B^T P B = diag(ridge),
 
-writes z = B^T (x - mean), and states the same problem in z: same tau, same F, round level sets. Directions in which
-the data do not vary (constant or duplicate columns) are left out when no penalty would hold their slopes.
+writes z = B^T (x - mean), and states the same problem in z: same tau, same F, round level sets. Constant columns are
+left out; so are, when no penalty would hold their slopes, other directions in which the data do not vary.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def condition(samples: Samples, r1: int, r2: int, alpha: float, penalty: str = "
     kappa = alpha * (r1 + r2) / total
     norm_kappa = kappa if penalty == "norm" else 0.0
     with np.errstate(divide="ignore"):
-        scale = np.where(variance + norm_kappa > 0, 1.0 / np.sqrt(variance + norm_kappa), 0.0)
+        scale = np.where(variance > 0, 1.0 / np.sqrt(variance + norm_kappa), 0.0)
     if X.shape[1] > ROTATE_UP_TO and penalty == "norm":
         used = scale > 0
         basis = np.zeros((len(scale), int(used.sum())))

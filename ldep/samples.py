@@ -27,7 +27,9 @@ def two_classes(y: np.ndarray, estimator: str) -> tuple[np.ndarray, np.ndarray]:
             f"wrap the estimator: sklearn.multiclass.OneVsRestClassifier({estimator}())."
         )
     if len(classes) < 2:
-        raise ValueError(f"{estimator} needs samples of two classes, but y holds the one class {classes[0]!r} only.")
+        raise ValueError(
+            f"{estimator} needs samples of two classes, but y holds the one class {classes.tolist()[0]!r} only."
+        )
     return classes, 2.0 * codes - 1.0
 
 

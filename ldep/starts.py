@@ -28,6 +28,8 @@ def kmeans(problem: Problem, rng: np.random.Generator) -> np.ndarray:
     """
     pieces = problem.pieces
     assert isinstance(pieces, LinearPieces)
+    if pieces.n == 0:  # no feature varies: there is nothing to cluster
+        return random(problem, rng)
     groups = []
     for sign, r in ((1.0, pieces.r1), (-1.0, pieces.r2)):
         rows = np.flatnonzero((problem.y == sign) & (problem.weight > 0))

@@ -52,8 +52,7 @@ def best_of(
     assert best is not None
     if not best.converged:
         warnings.warn(
-            f"{estimator} did not converge in {best.n_iter} iterations (objective {best.objective:.6g}): "
-            f"{best.advice}.",
+            f"{estimator} did not converge in {best.n_iter} iterations: {best.advice}.",
             ConvergenceWarning,
             stacklevel=4,
         )

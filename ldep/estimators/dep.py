@@ -30,7 +30,7 @@ class DilationPerceptron(MorphologicalPerceptron):
         Number of starts. The lowest objective is kept. "box" is always the same, and starts once.
     max_iter : int, default=None
         Iterations of the solver from each start; None is the solver's own default.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.
@@ -95,7 +95,7 @@ class ErosionPerceptron(MorphologicalPerceptron):
         Number of starts. The lowest objective is kept. "box" is always the same, and starts once.
     max_iter : int, default=None
         Iterations of the solver from each start; None is the solver's own default.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.
@@ -160,7 +160,7 @@ class DEPClassifier(MorphologicalPerceptron):
         Number of starts. The lowest objective is kept. "box" is always the same, and starts once.
     max_iter : int, default=None
         Iterations of the solver from each start; None is the solver's own default.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.

@@ -35,8 +35,8 @@ class LDEPClassifier(TauClassifier):
     r1, r2 : int, default=10
         Number of affine pieces of the dilation (first maximum) and of the erosion (second).
     alpha : float, default=1.0
-        Weight of the penalty. 0 is the problem of the paper. The loss is a sum, not a mean, as in `SVC` with
-        C = 1 / alpha.
+        Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with one
+        piece each the model is a linear `SVC` with C = 2 / alpha.
     penalty : {"norm", "variance"}, default="norm"
         "norm" penalises the squared norm of the slopes, and like any norm depends on the scale of the features.
         "variance" penalises the variance of the pieces over the training data: the same as "norm" on PCA-whitened
@@ -52,8 +52,8 @@ class LDEPClassifier(TauClassifier):
         Number of starts. The lowest objective is kept.
     max_iter : int, default=None
         Iterations of the solver from each start; None is the solver's own default.
-    tol : float, default=1e-4
-        Relative decrease of the objective below which the solver stops.
+    tol : float, default=1e-3
+        A solver stops when an iteration lowers the objective by less than this share of it.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.
     random_state : int, RandomState or None, default=None
@@ -118,7 +118,7 @@ class LDEPClassifier(TauClassifier):
         init="auto",
         n_init=2,
         max_iter=None,
-        tol=1e-4,
+        tol=1e-3,
         class_weight=None,
         random_state=None,
         verbose=0,

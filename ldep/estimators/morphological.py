@@ -49,7 +49,7 @@ class MorphologicalPerceptron(TauClassifier):
         init="auto",
         n_init=2,
         max_iter=None,
-        tol=1e-4,
+        tol=1e-3,
         class_weight=None,
         random_state=None,
         verbose=0,

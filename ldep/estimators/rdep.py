@@ -52,7 +52,7 @@ class RDEPClassifier(TauClassifier):
         Number of starts.
     max_iter : int, default=None
         Iterations of the solver from each start; None is the solver's own default.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
         Weights of the classes, in the estimators and in the DEP.
@@ -114,7 +114,7 @@ class RDEPClassifier(TauClassifier):
         init="auto",
         n_init=2,
         max_iter=None,
-        tol=1e-4,
+        tol=1e-3,
         class_weight=None,
         n_jobs=None,
         random_state=None,

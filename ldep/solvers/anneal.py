@@ -36,7 +36,7 @@ def solve(
     theta: np.ndarray,
     *,
     max_iter: int | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     verbose: int = 0,
     polish: bool = False,
 ) -> Solution:
@@ -68,7 +68,7 @@ def solve(
             options={
                 "maxiter": max(1, round(share * max_iter)),
                 "maxcor": CORRECTIONS,
-                "ftol": tol / 10,
+                "ftol": tol / 100,
                 "gtol": 0.0,
             },
         )
@@ -78,7 +78,7 @@ def solve(
         objective=problem.objective(theta),
         history=log.history(),
         n_iter=len(log.objective),
-        converged=result.status != 1 or _flat(log.objective, tol),
+        converged=result.status != 1 or _flat(log.objective, tol * max(log.objective[-1], 0.01 * problem.weight.sum())),
         advice="increase max_iter or tol",
     )
     return _polished(problem, solution, tol, verbose) if polish else solution
@@ -97,9 +97,9 @@ def hottest(problem: Problem) -> float:
     return float(np.clip(0.1 / np.sqrt(kappa), WARM, HOT))
 
 
-def _flat(objective: list[float], tol: float, window: int = 10) -> bool:
-    """Whether the last iterations lowered the objective by less than the tolerance each, on average."""
-    return len(objective) > window and objective[-1 - window] - objective[-1] <= window * tol * objective[-1]
+def _flat(objective: list[float], least: float, window: int = 10) -> bool:
+    """Whether the last iterations lowered the objective by less than `least` each, on average."""
+    return len(objective) > window and objective[-1 - window] - objective[-1] <= window * least
 
 
 def _polished(problem: Problem, solution: Solution, tol: float, verbose: int) -> Solution:

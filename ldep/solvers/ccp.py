@@ -37,7 +37,7 @@ def solve(
     theta: np.ndarray,
     *,
     max_iter: int | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     verbose: int = 0,
     engine: str = "auto",
     n_kicks: int = 3,

@@ -25,7 +25,7 @@ def solve(
     theta: np.ndarray,
     *,
     max_iter: int | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     verbose: int = 0,
     cvx_solver: str | None = None,
     tau_ini: float = 1.0,
@@ -64,6 +64,8 @@ def solve(
     logger.propagate = False
     try:
         with warnings.catch_warnings():
+            # CVXPY's own bookkeeping of bounds multiplies zeros by infinities.
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module="cvxpy")
             warnings.filterwarnings("ignore", category=FutureWarning, module="cvxpy")
             if program.is_dcp():  # one piece each: nothing is concave
                 program.solve(**options)
@@ -72,7 +74,7 @@ def solve(
                 program.solve(
                     method="dccp",
                     max_iter=100 if max_iter is None else max_iter,
-                    ep=tol * max(1.0, problem.objective(theta)) / 10,
+                    ep=tol * max(1.0, problem.objective(theta)) / 100,
                     tau_ini=tau_ini,
                     **options,
                 )
@@ -81,8 +83,9 @@ def solve(
     except Exception as error:
         if cvx_solver == "MOSEK" and type(error).__module__.startswith("mosek"):
             others = ", ".join(name for name in cp.installed_solvers() if name in {"HIGHS", "CLARABEL", "SCS"})
+            cause = " ".join(str(error).split())
             raise RuntimeError(
-                f"MOSEK has no valid licence here ({error}); get one from MOSEK, or use cvx_solver= one of {others}."
+                f"MOSEK has no valid licence here ({cause}); get one from MOSEK, or use cvx_solver= one of {others}."
             ) from error
         raise
     finally:
