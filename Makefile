@@ -8,8 +8,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The stages call `ldep` and `dvc` by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro bench lock clean
+.PHONY: help setup test lint types repro paper protocol bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,27 +28,33 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 lint: $(READY) ## ruff
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	ruff check .
+	ruff format --check .
 
 types: $(READY) ## mypy
-	$(BIN)/mypy
+	mypy
 
 test: lint types ## lint, types, unit, property and end-to-end tests
-	$(BIN)/python -m pytest -n 2
+	python -m pytest -n 2
 
 repro: $(READY) ## the main job: dvc repro on the data sets that need no network
-	$(BIN)/dvc repro
+	dvc repro
 
-bench: $(READY) ## measure against the competitors, write reports/bench/
+paper: $(READY) ## the same on the paper's 30 sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
+	dvc exp run -S "datasets=[$$(ldep datasets --names)]"
+
+protocol: $(READY) ## check that data and folds give the paper's SVC columns, write reports/protocol/
+	ldep protocol
+
+bench: $(READY) ## measure against the competitors, write reports/bench/ (NAMES=... for some; needs the 30 sets)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
-	$(BIN)/python -m benchmarks
+	python -m benchmarks $(NAMES)
 
 lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --extra dccp --extra pipeline --extra test --group offline -o requirements.lock
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --group bench -c requirements.lock -o benchmarks/requirements.lock
+	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

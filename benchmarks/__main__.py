@@ -7,6 +7,11 @@ import importlib
 import sys
 
 BENCHMARKS = {
+    "solvers": "objectives of anneal, ccp and dccp on seeded problems (2 minutes)",
+    "fit_time": "fit time against the MLP on the 30 sets (5 minutes)",
+    "dccp": "time and hinge against CVXPY + DCCP (5 minutes)",
+    "scaling": "growth with rows and pieces, predict (2 minutes)",
+    "morpho": "time and accuracy against sklearn-morpho (half an hour)",
     "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
 }
 

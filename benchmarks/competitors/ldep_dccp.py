@@ -1,0 +1,7 @@
+"""The paper's way: the exact program in CVXPY + DCCP, from one random start."""
+
+from ldep import LDEPClassifier
+
+
+def make():
+    return LDEPClassifier(alpha=0, solver="dccp", init="random", n_init=1, random_state=0)

@@ -1,0 +1,7 @@
+"""The ℓ-DEP as it comes."""
+
+from ldep import LDEPClassifier
+
+
+def make():
+    return LDEPClassifier(random_state=0)

@@ -1,0 +1,50 @@
+"""Fit times that can be compared: one BLAS thread, CPU seconds of this process, the best of a few."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import time
+import warnings
+
+import numpy as np
+
+from ldep.threads import single_thread
+
+
+def fit(model, X: np.ndarray, y: np.ndarray, repeats: int = 1) -> tuple[object, float]:
+    """The fitted model and the CPU seconds of its fastest fit."""
+    best = np.inf
+    with warnings.catch_warnings(), single_thread():
+        warnings.simplefilter("ignore")
+        for _ in range(repeats):
+            began = time.process_time()
+            model.fit(X, y)
+            best = min(best, time.process_time() - began)
+    return model, best
+
+
+def fit_within(competitor: str, part, seconds: float) -> dict:
+    """CPU seconds and test accuracy of a competitor, in a process of its own that is ended after `seconds`."""
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(competitor, part, send))
+    process.start()
+    send.close()
+    try:
+        return receive.recv() if receive.poll(seconds) else {"status": f"not finished in {seconds:.0f} s"}
+    except EOFError:
+        return {"status": "died"}
+    finally:
+        process.kill()
+        process.join()
+
+
+def _child(competitor: str, part, send) -> None:
+    try:
+        model = importlib.import_module(f"benchmarks.competitors.{competitor}").make()
+        model, seconds = fit(model, part.X, part.y)
+        predicted = np.asarray(model.predict(part.X_test))
+        send.send({"status": "ok", "seconds": seconds, "accuracy": float(np.mean(predicted == part.y_test))})
+    except Exception as error:  # the competitor's failure is a result
+        send.send({"status": f"{type(error).__name__}: {error}"[:200]})
