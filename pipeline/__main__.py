@@ -61,9 +61,14 @@ def _parser() -> argparse.ArgumentParser:
         ("fetch", _fetch, "fetch data sets, from OpenML or where else they can be had", "ldep fetch banana"),
         ("impute", _impute, "encode nominal features and fill missing cells", "ldep impute banana"),
         ("split", _split, "give each row its fold", "ldep split banana"),
+        ("train", _train, "train, tune and track the models", "ldep train banana"),
     ]
     for stage, run, text, example in stages:
         _with_names(add(stage, run, text, example), "the sets (default: those of params.yaml)")
+    tune = add("tune", _tune, "choose a model's settings on all rows of a set", "ldep tune banana --model ldep")
+    _with_names(tune, "the sets (default: those of params.yaml)")
+    tune.add_argument("--model", default="ldep", help="one of classifiers that has a search (default: ldep)")
+    tune.add_argument("--trials", type=int, default=None, help="trials of the study (default: those of params.yaml)")
     check = add(
         "protocol",
         _protocol,
@@ -123,6 +128,28 @@ def _split(args: argparse.Namespace) -> None:
     values, names = _load(args)
     for name in progress.over(names, "split"):
         split.run(name, values.split)
+
+
+def _train(args: argparse.Namespace) -> None:
+    from pipeline import progress, train
+
+    values, names = _load(args)
+    failures = []
+    for name in progress.over(names, "train"):
+        try:
+            train.run(name, values)
+        except train.ModelsFailed as error:  # the other sets go on
+            failures.append(str(error))
+    if failures:
+        raise UserError("\n".join(failures))
+
+
+def _tune(args: argparse.Namespace) -> None:
+    from pipeline import progress, tune
+
+    values, names = _load(args)
+    for name in progress.over(names, "tune"):
+        tune.run(name, args.model, tune.with_trials(values, args.model, args.trials))
 
 
 def _protocol(args: argparse.Namespace) -> None:

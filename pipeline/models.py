@@ -95,21 +95,33 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 def suggest(trial: Any, search: dict[str, Space]) -> dict[str, Any]:
     """Ask an Optuna trial for a value of each searched parameter."""
-    settings: dict[str, Any] = {}
     for name, space in search.items():
         if space.choices is not None:
-            settings[name] = json.loads(trial.suggest_categorical(name, [json.dumps(value) for value in space.choices]))
+            trial.suggest_categorical(name, [_plain(value) for value in space.choices])
         elif isinstance(space.low, int) and isinstance(space.high, int):
-            settings[name] = trial.suggest_int(name, space.low, space.high, log=space.log)
+            trial.suggest_int(name, space.low, space.high, log=space.log)
         else:
-            settings[name] = trial.suggest_float(name, space.low, space.high, log=space.log)
-    return settings
+            trial.suggest_float(name, space.low, space.high, log=space.log)
+    return from_trial(trial.params, search)
 
 
 def as_trial(settings: dict[str, Any], search: dict[str, Space]) -> dict[str, Any]:
-    """The values that Optuna holds for given settings: the inverse of `suggest`."""
-    return {name: json.dumps(settings[name]) if space.choices is not None else settings[name]
-            for name, space in search.items()}  # fmt: skip
+    """The values that Optuna holds for given settings."""
+    return {name: settings[name] if space.choices is None else _plain(settings[name]) for name, space in search.items()}
+
+
+def from_trial(values: dict[str, Any], search: dict[str, Space]) -> dict[str, Any]:
+    """Settings from the values that Optuna holds: the inverse of `as_trial`."""
+    settings = {}
+    for name, space in search.items():
+        choices = {_plain(choice): choice for choice in space.choices or []}
+        settings[name] = choices.get(values[name], values[name])
+    return settings
+
+
+def _plain(choice: Any) -> Any:
+    """Optuna's storages hold scalars alone."""
+    return choice if choice is None or isinstance(choice, (bool, int, float, str)) else json.dumps(choice)
 
 
 def check(params: Params) -> None:

@@ -33,6 +33,7 @@ def folds(name: str, data: Path = DATA) -> Path:
 
 RESULTS = Path("results")
 METRICS = Path("metrics")
+TUNED = Path("tuned")  # no stage: `ldep tune`
 PLOTS = Path("plots")
 STATE = Path(".ldep")  # ours alone, neither git's nor DVC's: what a rerun would only compute again
 STORE = STATE / "fits"

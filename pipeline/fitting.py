@@ -1,0 +1,183 @@
+"""One fit of one model on one outer training fold, scored on its test fold."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import time
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score, roc_auc_score
+from threadpoolctl import threadpool_limits
+
+from pipeline import models, paths, split
+from pipeline.errors import UserError
+from pipeline.params import Classifier, Impute
+from pipeline.stage_input import read_table
+from pipeline.store import Store
+
+METRICS = ("accuracy", "f1_macro", "balanced_accuracy", "roc_auc")
+CURVE_POINTS = 40
+GRID = 80  # cells a side of a decision boundary
+MODEL_FOLD = 0  # the fold whose fitted pipeline is kept, for MLflow
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A prepared set: X (m, n) as float64, y as strings, and the test fold of each row."""
+
+    X: np.ndarray
+    y: np.ndarray
+    fold: np.ndarray
+    columns: tuple[str, ...]
+    target: str
+
+
+@lru_cache(maxsize=2)
+def load(name: str, folder: Path = paths.DATA) -> Rows:
+    frame = read_table(paths.imputed(name, folder), f"impute {name}")
+    fold = split.read(name, folder)
+    if len(fold) != len(frame):
+        raise UserError(f"{name}: {len(frame)} rows, but folds for {len(fold)}; run `ldep split {name}` again.")
+    y = np.asarray(frame.iloc[:, -1], dtype=str)
+    columns = tuple(map(str, frame.columns))
+    return Rows(frame.iloc[:, :-1].to_numpy(dtype=np.float64), y, fold, columns[:-1], columns[-1])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit depends on. `chosen` is what tuning found for the model, or for the one it is `of`."""
+
+    dataset: str
+    folder: Path
+    model: str
+    fold: int
+    classifiers: dict[str, Classifier]
+    impute: Impute
+    seed: int
+    key: str
+    store: Path
+    chosen: dict[str, Any]
+
+
+def run(work: Fit) -> dict[str, Any]:
+    """Fit, score, and put the record into the store. What goes wrong inside the model becomes a record that says so."""
+    rows = load(work.dataset, work.folder)
+    train = rows.fold != work.fold
+    shape = (int(train.sum()), rows.X.shape[1])
+    settings = models.settings_for(work.model, work.classifiers, work.chosen, *shape)
+    record: dict[str, Any] = {"settings": settings, "solver": _solver(settings)}
+    try:
+        fitted, done = fit_and_score(work, rows, train, settings)
+    except Exception as error:
+        # Not into the store: what failed is tried again the next time.
+        return {**record, "status": "failed", "message": f"{type(error).__name__}: {error}"}
+    record |= done
+    store = Store(work.store)
+    if work.fold == MODEL_FOLD:
+        store.put_bytes(work.key, ".pickle", pickle.dumps(fitted))
+        if rows.X.shape[1] == 2:
+            record["boundary"] = boundary(fitted, rows)
+    store.put(work.key, record)
+    return record
+
+
+def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    pipe = models.pipeline(work.classifiers[work.model], settings, work.impute, work.seed)
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        wall, cpu = time.perf_counter(), time.process_time()
+        pipe.fit(rows.X[train], rows.y[train])
+        fit_seconds, fit_cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+        wall = time.perf_counter()
+        predicted = pipe.predict(rows.X[~train])
+        predict_seconds = time.perf_counter() - wall
+        metrics = scores(pipe, rows.X[~train], rows.y[~train], predicted)
+    model = pipe[-1]
+    return pipe, {
+        "status": "ok",
+        "message": "; ".join(dict.fromkeys(str(item.message) for item in caught))[:500],
+        "metrics": metrics,
+        "fit_seconds": fit_seconds,
+        "fit_cpu_seconds": fit_cpu_seconds,
+        "predict_seconds": predict_seconds,
+        "objective": finite(getattr(model, "objective_", getattr(model, "loss_", None))),
+        "iterations": iterations(model),
+        "curve": curve(model),
+        "classes": [str(label) for label in pipe.classes_],
+        "confusion": confusion_matrix(rows.y[~train], predicted, labels=pipe.classes_).tolist(),
+    }
+
+
+def scores(pipe: Any, X: np.ndarray, y: np.ndarray, predicted: np.ndarray | None = None) -> dict[str, float | None]:
+    """Accuracy (the micro-averaged F1), macro-averaged F1, balanced accuracy, and ROC AUC if there are scores."""
+    predicted = pipe.predict(X) if predicted is None else predicted
+    return {
+        "accuracy": float(accuracy_score(y, predicted)),
+        "f1_macro": float(f1_score(y, predicted, average="macro")),
+        "balanced_accuracy": float(balanced_accuracy_score(y, predicted)),
+        "roc_auc": _roc_auc(pipe, X, y),
+    }
+
+
+def _roc_auc(pipe: Any, X: np.ndarray, y: np.ndarray) -> float | None:
+    if len(np.unique(y)) < 2:
+        return None
+    if hasattr(pipe, "decision_function"):
+        values = pipe.decision_function(X)
+    elif hasattr(pipe, "predict_proba"):
+        values = pipe.predict_proba(X)[:, 1]
+    else:
+        return None
+    return finite(roc_auc_score(y == pipe.classes_[1], values))
+
+
+def finite(value: Any) -> float | None:
+    """A number that JSON can hold, or None."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def iterations(model: Any) -> int | None:
+    count = getattr(model, "n_iter_", None)
+    return None if count is None else int(np.sum(count))
+
+
+def curve(model: Any) -> dict[str, list[float]]:
+    """The objective at a few iterations, dense at the beginning, where it falls."""
+    history = getattr(model, "history_", None)
+    objective = history["objective"] if history else getattr(model, "loss_curve_", None) or []
+    if not len(objective) or not np.isfinite(objective).all():
+        return {"iteration": [], "objective": []}
+    points = np.unique(np.rint(np.geomspace(1, len(objective), CURVE_POINTS)).astype(int))
+    return {"iteration": points.tolist(), "objective": [float(objective[point - 1]) for point in points]}
+
+
+def boundary(pipe: Any, rows: Rows) -> dict[str, list[float]]:
+    """For two features: the decision value (or the class, 0 or 1) on a grid, row by row of the second feature."""
+    low, high = np.nanmin(rows.X, axis=0), np.nanmax(rows.X, axis=0)
+    margin = 0.05 * (high - low)
+    axes = [np.linspace(a - m, b + m, GRID) for a, b, m in zip(low, high, margin)]
+    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
+    with threadpool_limits(1):
+        if hasattr(pipe, "decision_function"):
+            value = pipe.decision_function(grid)
+        else:
+            value = (pipe.predict(grid) == pipe.classes_[1]) - 0.5
+    return {"x": axes[0].tolist(), "y": axes[1].tolist(), "value": np.round(value, 6).tolist()}
+
+
+def frame(rows: Rows, count: int) -> pd.DataFrame:
+    """The first rows with their column names, as an input example."""
+    return pd.DataFrame(rows.X[:count], columns=list(rows.columns))
+
+
+def _solver(settings: dict[str, Any]) -> str | None:
+    """The solver that was used, where the model has several: its own, or its members'."""
+    member = settings.get("estimator")
+    return settings.get("solver") or (member["params"].get("solver") if isinstance(member, dict) else None)

@@ -1,0 +1,89 @@
+"""What is to be computed for one data set: a fit for each model and fold, some after a study, each with its key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline import paths, seeds
+from pipeline.fitting import Fit
+from pipeline.params import Classifier, Params
+from pipeline.store import code_digest, digest, file_digest
+from pipeline.tuning import Tune
+
+
+@dataclass
+class Plan:
+    dataset: str
+    models: list[str]
+    folds: int
+    data_digest: str
+    studies: dict[tuple[str, int], Tune] = field(default_factory=dict)
+    fits: dict[tuple[str, int], Fit] = field(default_factory=dict)
+    after: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    """The study whose choice a fit needs, if any."""
+
+    def key(self, model: str) -> str:
+        """The digest of all that the numbers of one model depend on."""
+        return digest([self.fits[model, fold].key for fold in range(self.folds)])
+
+
+def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state: Path = paths.STATE) -> Plan:
+    """Plan every model of params.models on one prepared set."""
+    data = [file_digest(paths.imputed(name, folder)), file_digest(paths.folds(name, folder))]
+    plan = Plan(name, list(params.models), folds, digest(data))
+    for model in params.models:
+        base = params.classifiers[model].of or model
+        for fold in range(folds):
+            tune_key = ""
+            if params.classifiers[base].search:
+                work = plan.studies.setdefault(
+                    (base, fold), study(name, base, fold, params, plan.data_digest, folder, state)
+                )
+                plan.after[model, fold] = (base, fold)
+                tune_key = work.key
+            plan.fits[model, fold] = _fit(name, model, fold, params, plan.data_digest, tune_key, folder, state)
+    return plan
+
+
+def study(
+    name: str, model: str, fold: int | None, params: Params, data: str, folder: Path, state: Path = paths.STATE
+) -> Tune:
+    entry, tuning = params.classifiers[model], params.tuning
+    seed = seeds.derive(params.execution.seed, name, model, fold, "tune")
+    # The journal does not depend on the budget: with more trials a study goes on where it ended.
+    depends = [
+        _plain(entry, {"class_", "params", "search", "first", "while_tuning"}),
+        tuning.model_dump(include={"folds", "metric", "behind"}),
+        *_shared(entry, params, data, fold, seed),
+    ]
+    journal = digest("study", *depends)
+    key = digest(journal, entry.trials or tuning.trials, tuning.seconds)
+    return Tune(name, folder, model, fold, entry, params.impute, tuning, seed, key, state / "fits",
+                state / "studies" / f"{journal}.journal")  # fmt: skip
+
+
+def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: str, folder: Path, state: Path) -> Fit:
+    entries = [params.classifiers[model]]
+    if entries[0].of is not None:
+        entries.append(params.classifiers[entries[0].of])
+    seed = seeds.derive(params.execution.seed, name, model, fold, "fit")
+    depends = [
+        [_plain(entry, {"class_", "params", "while_tuning", "budget"}) for entry in entries],
+        [code_digest(entry.class_) for entry in entries],
+        *_shared(entries[0], params, data, fold, seed),
+    ]
+    key = digest("fit", tune_key, *depends)
+    needed = {model: entries[0], **({entries[0].of: entries[1]} if entries[0].of else {})}
+    return Fit(name, folder, model, fold, needed, params.impute, seed, key, state / "fits", {})
+
+
+def _shared(entry: Classifier, params: Params, data: str, fold: int | None, seed: int) -> list[Any]:
+    # With scope `dataset` the data's digest holds all that imputation did.
+    impute = params.impute.model_dump() if params.impute.scope == "fold" else None
+    return [code_digest(entry.class_), impute, data, fold, seed]
+
+
+def _plain(entry: Classifier, fields: set[str]) -> dict[str, Any]:
+    return entry.model_dump(include=fields, mode="json")

@@ -1,0 +1,169 @@
+"""What an MLflow run of a set and model holds: numbers, settings, the data set, pictures, the fitted pipeline."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import shutil
+import time
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+import skops.io
+from mlflow.data.pandas_dataset import from_pandas
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.models import infer_signature
+
+import ldep
+from pipeline import fitting, pictures, tuning
+from pipeline.fitting import Fit, Rows
+from pipeline.plan import Plan
+from pipeline.store import Store
+
+log = logging.getLogger(__name__)
+Folds = dict[int, dict[str, Any]]
+SECONDS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds")
+# Types inside these packages may be loaded from a model that we logged. skops itself trusts but some of them.
+TRUSTED = ("ldep", "numpy", "sklearn")
+EXAMPLE_ROWS = 5
+
+
+def description(plan: Plan, model: str, folds: Folds, provenance: dict[str, Any]) -> str:
+    """The text at the head of the run's page."""
+    good = [record["metrics"]["accuracy"] for record in folds.values() if record["status"] == "ok"]
+    lines = [f"**{model}** on **{plan.dataset}** ({provenance['source']}), {plan.folds}-fold cross-validation."]
+    if good:
+        deviation = np.std(good, ddof=1) if len(good) > 1 else 0.0
+        lines.append(f"Accuracy {100 * np.mean(good):.1f} ± {100 * deviation:.1f} %.")
+    lines += [f"Fold {fold} failed: {r['message']}" for fold, r in sorted(folds.items()) if r["status"] == "failed"]
+    lines.append("`fold/...` has a step a fold; `curve/objective` is the training of fold 0, a step an iteration.")
+    return "\n\n".join(lines)
+
+
+def numbers(folds: Folds, model_id: str | None) -> list[Metric]:
+    """Mean and sample deviation of each number, its value in each fold, and the convergence curve of the first."""
+    now = int(time.time() * 1000)
+    metrics: list[Metric] = []
+    values: dict[str, dict[int, float]] = {}
+    for fold, record in sorted(folds.items()):
+        found = {
+            **record.get("metrics", {}),
+            **{name: record.get(name) for name in (*SECONDS, "objective", "iterations")},
+            "tune_seconds": record["tuning"].get("seconds"),
+            "tune_cpu_seconds": record["tuning"].get("cpu_seconds"),
+        }
+        for name, value in found.items():
+            if value is not None:
+                values.setdefault(name, {})[fold] = float(value)
+    if "accuracy" in values:
+        values["f1_micro"] = values["accuracy"]  # for those who look for the paper's name of it
+    for name, held in values.items():
+        metrics.append(Metric(name, float(np.mean(list(held.values()))), now, 0, model_id=model_id))
+        if len(held) > 1:
+            metrics.append(Metric(f"{name}_std", float(np.std(list(held.values()), ddof=1)), now, 0))
+        metrics += [Metric(f"fold/{name}", value, now, fold) for fold, value in held.items()]
+    curve = folds[0].get("curve", {"iteration": [], "objective": []})
+    metrics += [Metric("curve/objective", v, now, step) for step, v in zip(curve["iteration"], curve["objective"])]
+    metrics.append(Metric("failed_folds", sum(r["status"] == "failed" for r in folds.values()), now, 0))
+    return metrics
+
+
+def settings(folds: Folds) -> list[Param]:
+    """A parameter each, or the list of what was chosen in the folds where they differ."""
+    names = sorted({name for record in folds.values() for name in record["settings"]})
+    shown = {}
+    for name in names:
+        held = [record["settings"].get(name) for _, record in sorted(folds.items())]
+        texts = [value if isinstance(value, str) else json.dumps(value) for value in held]
+        shown[name] = texts[0] if len(set(texts)) == 1 else " | ".join(texts)
+    trials = [record["tuning"].get("trials") for record in folds.values() if record["tuning"]]
+    if trials:
+        shown["tuning_trials"] = str(sum(filter(None, trials)))
+    return [Param(name, text[:6000]) for name, text in shown.items()]
+
+
+def dataset_input(plan: Plan, rows: Rows, provenance: dict[str, Any]) -> DatasetInput:
+    source = {
+        key: provenance[key] for key in ("source", "openml_id", "md5", "file", "package_version") if key in provenance
+    }
+    # MLflow's own would go through all rows; the schema needs a few, and the shape is known.
+    schema = from_pandas(fitting.frame(rows, EXAMPLE_ROWS))._to_mlflow_entity().schema
+    profile = json.dumps({"num_rows": rows.X.shape[0], "num_elements": rows.X.size})
+    held = Dataset(plan.dataset, plan.data_digest[:36], "local", json.dumps(source), schema, profile)
+    return DatasetInput(held, [InputTag("mlflow.data.context", "cross-validation")])
+
+
+def pictures_of_study(folder: Path, plan: Plan, model: str) -> None:
+    """The journals of the model's studies, their history and the importance of the parameters."""
+    works = [plan.studies[plan.after[model, fold]] for fold in range(plan.folds) if (model, fold) in plan.after]
+    works = [work for work in works if work.model == model and work.journal.is_file()]
+    if not works:
+        return
+    place = folder / "optuna"
+    place.mkdir()
+    for work in works:
+        shutil.copyfile(work.journal, place / f"fold{work.fold}.journal")
+    studies = [tuning.open_study(work.journal, work.tuning.behind) for work in works]
+    pictures.history(studies, place / "history.png")
+    pictures.importance(studies, place / "importance.png")
+
+
+def pictures_of_folds(folder: Path, plan: Plan, model: str, folds: Folds, rows: Rows) -> None:
+    good = [record for record in folds.values() if record["status"] == "ok"]
+    if good:
+        counts = np.sum([record["confusion"] for record in good], axis=0)
+        pictures.confusion(counts, good[0]["classes"], f"{plan.dataset} · {model}", folder / "confusion.png")
+    if "boundary" in folds[0]:
+        pictures.boundary(folds[0]["boundary"], rows, f"{plan.dataset} · {model}, fold 0", folder / "boundary.png")
+
+
+def artifacts(folder: Path, plan: Plan, model: str, folds: Folds, rows: Rows) -> None:
+    """Write all files of the run into a folder."""
+    pictures_of_folds(folder, plan, model, folds, rows)
+    pictures_of_study(folder, plan, model)
+
+
+def log_model(run_id: str, fit: Fit, rows: Rows) -> str | None:
+    """Log the pipeline that fold 0 fitted, in the skops format; return its id, or None if it cannot be kept so."""
+    path = Store(fit.store).file(fit.key, ".pickle")
+    pipe = pickle.loads(path.read_bytes())  # our own file, written by the fit
+    untrusted = untrusted_types(fit.classifiers[fit.model].class_, pipe)
+    foreign = [name for name in untrusted if name.split(".")[0] not in TRUSTED]
+    if foreign:
+        log.warning("%s: not logged as a model, as it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
+        return None
+    example = fitting.frame(rows, EXAMPLE_ROWS)
+    with mlflow.start_run(run_id=run_id):
+        info = mlflow.sklearn.log_model(
+            pipe,
+            name="model",
+            serialization_format="skops",
+            skops_trusted_types=untrusted,
+            signature=infer_signature(example, pipe.predict(example.to_numpy())),
+            input_example=example,
+            pip_requirements=requirements(),
+            code_paths=[str(Path(ldep.__file__).parent)] if any(t.startswith("ldep") for t in untrusted) else None,
+        )
+    return info.model_id
+
+
+_untrusted: dict[str, list[str]] = {}
+
+
+def untrusted_types(class_path: str, pipe: Any) -> list[str]:
+    """The types that skops asks about, once a class: finding them costs as much as saving."""
+    if class_path not in _untrusted:
+        _untrusted[class_path] = skops.io.get_untrusted_types(data=skops.io.dumps(pipe))
+    return _untrusted[class_path]
+
+
+@cache
+def requirements() -> list[str]:
+    """What a logged pipeline needs, at the versions it was made with. Left to MLflow this takes 20 seconds a model."""
+    names = ("mlflow", "numpy", "pandas", "scikit-learn", "scipy", "skops", "threadpoolctl")
+    return [f"{name}=={metadata.version(name)}" for name in names]

@@ -1,0 +1,152 @@
+"""MLflow: one experiment a suite, one run a set and model. Only the driver writes, when a model's folds are done.
+
+A run carries the key of all its numbers depend on. A finished run with that key is not written again; one of ours that
+was cut off is removed first. So a rerun adds nothing, and a kill leaves nothing half-done.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+import mlflow
+from mlflow.entities import Run, RunStatus, ViewType
+from mlflow.exceptions import MlflowException
+
+from pipeline import lock, machine, paths
+from pipeline.errors import UserError
+from pipeline.fitting import Rows
+from pipeline.params import Tracking
+from pipeline.plan import Plan
+from pipeline.scheduler import Listener
+from pipeline.store import digest
+
+log = logging.getLogger(__name__)
+KEY, OWNER, DATASET, MODEL = "ldep.key", "ldep.owner", "dataset", "model"
+DATABASE, ARTIFACTS = "mlflow.db", "mlartifacts"
+
+
+def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, str]:
+    """A client of MLFLOW_TRACKING_URI or of a SQLite file in the project; and the experiment's id, made if new."""
+    for name in ("mlflow", "alembic"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    given = os.environ.get("MLFLOW_TRACKING_URI")
+    uri = given or f"sqlite:///{root.resolve() / DATABASE}"
+    if urlparse(uri).scheme in ("http", "https"):
+        # MLflow's own patience is minutes.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "15")
+    mlflow.set_tracking_uri(uri)
+    client = mlflow.MlflowClient()
+    # The first to open a SQLite file makes its tables; two at once would crash.
+    try:
+        with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
+            found = client.get_experiment_by_name(experiment)
+            if found is None:
+                place = None if given else (root.resolve() / ARTIFACTS).as_uri()
+                return client, client.create_experiment(experiment, artifact_location=place)
+    except (MlflowException, OSError) as error:
+        hint = "start it, correct MLFLOW_TRACKING_URI, or set tracking.enabled to false"
+        raise UserError(f"the tracking store {uri} cannot be used: {_first_line(error)}; {hint}.") from None
+    if found.lifecycle_stage != "active":
+        raise UserError(
+            f"the MLflow experiment '{experiment}' is deleted; restore it with "
+            f"`mlflow experiments restore -x {found.experiment_id}`, or change tracking.experiment."
+        )
+    return client, found.experiment_id
+
+
+class Tracker(Listener):
+    """Writes the runs of one data set; `seconds` is what that took."""
+
+    def __init__(
+        self, params: Tracking, plan: Plan, rows: Rows, provenance: dict[str, Any], root: Path = Path()
+    ) -> None:
+        began = time.perf_counter()
+        self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
+        self.records: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
+        self.client, self.experiment = connect(params.experiment, root)
+        self.owner = digest(platform.node(), str(root.resolve()))[:12]
+        self.commit = machine.commit()
+        self._existing = self._clear()
+        self.seconds = time.perf_counter() - began
+
+    def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+        self.records[model][fold] = record
+        if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
+            began = time.perf_counter()
+            try:
+                self._write(model)
+            except (MlflowException, OSError) as error:
+                raise UserError(
+                    f"the run of {self.plan.dataset}, {model} could not be tracked: {_first_line(error)}. What was "
+                    "fitted is kept: run it again when the store can be written."
+                ) from None
+            self.seconds += time.perf_counter() - began
+
+    def _clear(self) -> set[str]:
+        """Remove our runs that were cut off or had failed folds; return the keys of those that are finished."""
+        finished = set()
+        for run in self._runs():
+            if run.info.status == RunStatus.to_string(RunStatus.FINISHED):
+                finished.add(run.data.tags[KEY])
+            elif run.data.tags.get(OWNER) == self.owner:
+                if run.info.status == RunStatus.to_string(RunStatus.RUNNING):
+                    self.client.set_terminated(run.info.run_id, RunStatus.to_string(RunStatus.KILLED))
+                self.client.delete_run(run.info.run_id)
+        return finished
+
+    def _runs(self) -> list[Run]:
+        runs: list[Run] = []
+        token: str | None = None
+        while token is None or token:
+            page = self.client.search_runs(
+                [self.experiment],
+                f"tags.{DATASET} = '{self.plan.dataset}' and tags.`{KEY}` LIKE '%'",
+                ViewType.ACTIVE_ONLY,
+                page_token=token,
+            )
+            runs += page
+            token = page.token or ""
+        return runs
+
+    def _write(self, model: str) -> None:
+        from pipeline import run_content
+
+        folds = self.records[model]
+        failed = [record for record in folds.values() if record["status"] == "failed"]
+        tags = {
+            DATASET: self.plan.dataset,
+            MODEL: model,
+            "source": str(self.provenance["source"]),
+            "commit": self.commit,
+            "dvc.stage": os.environ.get("DVC_STAGE", ""),
+            KEY: self.plan.key(model),
+            OWNER: self.owner,
+            "mlflow.note.content": run_content.description(self.plan, model, folds, self.provenance),
+        }
+        run = self.client.create_run(self.experiment, run_name=f"{self.plan.dataset} · {model}", tags=tags)
+        run_id = run.info.run_id
+        logged = None
+        if self.params.models and folds[0]["status"] == "ok":
+            logged = run_content.log_model(run_id, self.plan.fits[model, 0], self.rows)
+        self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
+        metrics, params = run_content.numbers(folds, logged), run_content.settings(folds)
+        self.client.log_batch(run_id, metrics=metrics, params=params)
+        with tempfile.TemporaryDirectory() as scratch:
+            run_content.artifacts(Path(scratch), self.plan, model, folds, self.rows)
+            self.client.log_artifacts(run_id, scratch)
+        self.client.set_terminated(run_id, RunStatus.to_string(RunStatus.FAILED if failed else RunStatus.FINISHED))
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:300].rstrip(".")

@@ -1,0 +1,59 @@
+"""Stage train: every model on every fold of one data set, tuned where it has a search, and tracked."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from pipeline import bars, fitting, lock, models, paths, plan, pool, results, tracking
+from pipeline.errors import UserError
+from pipeline.params import Params
+from pipeline.scheduler import Listeners, Scheduler
+from pipeline.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class ModelsFailed(UserError):
+    """Some fits failed. All others are done, and everything is written."""
+
+
+def run(name: str, params: Params, root: Path = Path()) -> None:
+    """Write results/NAME/, metrics/NAME.json and plots/NAME/; then ModelsFailed, if a model failed on a fold."""
+    models.check(params)
+    n_jobs = pool.jobs(params.execution)
+    folder, state = root / paths.DATA, root / paths.STATE
+    rows = fitting.load(name, folder)
+    made = plan.make(name, params, int(rows.fold.max()) + 1, folder, state)
+    origin = provenance(name, folder)
+    with lock.held(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
+        began = time.monotonic()
+        # Before the work: a server that does not answer is said now, not after hours.
+        tracker = tracking.Tracker(params.tracking, made, rows, origin, root) if params.tracking.enabled else None
+        with bars.listening(made, params) as lines:
+            listener = Listeners(lines, tracker) if tracker else lines
+            scheduler = Scheduler(made, Store(state / "fits"), listener)
+            scheduler.run(n_jobs)
+        table = results.tidy(made, scheduler.records, origin["source"])
+        results.write(made, scheduler.records, table, root)
+        cost = f", of which {tracker.seconds:.1f} s tracking" if tracker else ""
+        log.info("%s: %d models in %.0f s%s.", name, len(made.models), time.monotonic() - began, cost)
+    _say_failures(name, scheduler.records)
+
+
+def provenance(name: str, folder: Path = paths.DATA) -> dict[str, Any]:
+    """Where the set came from. No dependency of the stage: its time of day is no reason to train again."""
+    path = paths.provenance(name, folder)
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"source": "unknown"}
+
+
+def _say_failures(name: str, records: results.Records) -> None:
+    failed = [f"  {model}, fold {fold}: {record['message']}" for (model, fold), record in sorted(records.items())
+              if record["status"] == "failed"]  # fmt: skip
+    if failed:
+        raise ModelsFailed("\n".join([
+            f"{name}: {len(failed)} of {len(records)} fits failed; the others are done, and in the results.", *failed,
+        ]))  # fmt: skip

@@ -1,0 +1,49 @@
+"""Settings of one model for all rows of a set: what a final model is trained with. No part of `dvc repro`.
+
+The nested studies of train choose settings for their training folds, and so say how good the procedure is. This one
+sees every row, and says nothing about that.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from pipeline import lock, models, paths, plan, tuning
+from pipeline.errors import UserError, nearest
+from pipeline.files import write_json
+from pipeline.params import Params
+from pipeline.store import Store, digest, file_digest
+
+log = logging.getLogger(__name__)
+
+
+def run(name: str, model: str, params: Params, root: Path = Path()) -> dict[str, Any]:
+    """Write tuned/NAME.MODEL.json (chosen settings, inner score, trials), and return it."""
+    searched = [known for known, entry in params.classifiers.items() if entry.search]
+    if model not in searched:
+        raise UserError(f"'{model}' is not one of classifiers with a search; {nearest(model, searched)}")
+    models.check(params.model_copy(update={"models": [model]}))
+    folder, state = root / paths.DATA, root / paths.STATE
+    for path, stage in ((paths.imputed(name, folder), "impute"), (paths.folds(name, folder), "split")):
+        if not path.is_file():
+            raise UserError(f"{path} is not here; run `ldep {stage} {name}` first, or `dvc repro` for everything.")
+    data = digest(file_digest(paths.imputed(name, folder)))
+    work = plan.study(name, model, None, params, data, folder, state)
+    with lock.held(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
+        outcome = Store(state / "fits").get(work.key) or tuning.run(work, lambda best: log.info("best %.4f", best))
+    written = {"dataset": name, "model": model, **outcome}
+    write_json(root / paths.TUNED / f"{name}.{model}.json", written)
+    log.info("%s, %s: %s %.4f with %s.", name, model, params.tuning.metric, outcome["value"], outcome["chosen"])
+    return written
+
+
+def with_trials(params: Params, model: str, trials: int | None) -> Params:
+    """The same parameters, with another number of trials for one model."""
+    if trials is None or model not in params.classifiers:
+        return params
+    if trials < 1:
+        raise UserError(f"--trials is {trials}; at least 1 is needed.")
+    entry = params.classifiers[model].model_copy(update={"trials": trials})
+    return params.model_copy(update={"classifiers": {**params.classifiers, model: entry}})
