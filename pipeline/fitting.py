@@ -30,12 +30,12 @@ MODEL_FOLD = 0  # the fold whose fitted pipeline is kept, for MLflow
 
 @dataclass(frozen=True)
 class Rows:
-    """A prepared set: X (m, n) as float64, y as strings, and the test fold of each row."""
+    """A prepared set: X (m, n) as float64, y as strings, the test fold of each row; and X with its column names."""
 
     X: np.ndarray
     y: np.ndarray
     fold: np.ndarray
-    columns: tuple[str, ...]
+    frame: pd.DataFrame
     target: str
 
 
@@ -46,8 +46,9 @@ def load(name: str, folder: Path = paths.DATA) -> Rows:
     if len(fold) != len(frame):
         raise UserError(f"{name}: {len(frame)} rows, but folds for {len(fold)}; run `ldep split {name}` again.")
     y = np.asarray(frame.iloc[:, -1], dtype=str)
-    columns = tuple(map(str, frame.columns))
-    return Rows(frame.iloc[:, :-1].to_numpy(dtype=np.float64), y, fold, columns[:-1], columns[-1])
+    X = np.ascontiguousarray(frame.iloc[:, :-1], dtype=np.float64)
+    named = pd.DataFrame(X, columns=[str(column) for column in frame.columns[:-1]])
+    return Rows(X, y, fold, named, str(frame.columns[-1]))
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,12 @@ def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, 
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
-        pipe.fit(rows.X[train], rows.y[train])
+        pipe.fit(rows.frame[train], rows.y[train])  # with names, for whoever loads the pipeline
         fit_seconds, fit_cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
         wall = time.perf_counter()
-        predicted = pipe.predict(rows.X[~train])
+        predicted = pipe.predict(rows.frame[~train])
         predict_seconds = time.perf_counter() - wall
-        metrics = scores(pipe, rows.X[~train], rows.y[~train], predicted)
+        metrics = scores(pipe, rows.frame[~train], rows.y[~train], predicted)
     model = pipe[-1]
     return pipe, {
         "status": "ok",
@@ -115,7 +116,7 @@ def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, 
     }
 
 
-def scores(pipe: Any, X: np.ndarray, y: np.ndarray, predicted: np.ndarray | None = None) -> dict[str, float | None]:
+def scores(pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray | None = None) -> dict[str, float | None]:
     """Accuracy (the micro-averaged F1), macro-averaged F1, balanced accuracy, and ROC AUC if there are scores."""
     predicted = pipe.predict(X) if predicted is None else predicted
     return {
@@ -126,7 +127,7 @@ def scores(pipe: Any, X: np.ndarray, y: np.ndarray, predicted: np.ndarray | None
     }
 
 
-def _roc_auc(pipe: Any, X: np.ndarray, y: np.ndarray) -> float | None:
+def _roc_auc(pipe: Any, X: Any, y: np.ndarray) -> float | None:
     if len(np.unique(y)) < 2:
         return None
     if hasattr(pipe, "decision_function"):
@@ -163,18 +164,13 @@ def boundary(pipe: Any, rows: Rows) -> dict[str, list[float]]:
     low, high = np.nanmin(rows.X, axis=0), np.nanmax(rows.X, axis=0)
     margin = 0.05 * (high - low)
     axes = [np.linspace(a - m, b + m, GRID) for a, b, m in zip(low, high, margin)]
-    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
+    grid = pd.DataFrame(dict(zip(rows.frame.columns, (axis.ravel() for axis in np.meshgrid(*axes)))))
     with threadpool_limits(1):
         if hasattr(pipe, "decision_function"):
             value = pipe.decision_function(grid)
         else:
             value = (pipe.predict(grid) == pipe.classes_[1]) - 0.5
     return {"x": axes[0].tolist(), "y": axes[1].tolist(), "value": np.round(value, 6).tolist()}
-
-
-def frame(rows: Rows, count: int) -> pd.DataFrame:
-    """The first rows with their column names, as an input example."""
-    return pd.DataFrame(rows.X[:count], columns=list(rows.columns))
 
 
 def _solver(settings: dict[str, Any]) -> str | None:

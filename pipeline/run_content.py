@@ -20,7 +20,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.models import infer_signature
 
 import ldep
-from pipeline import fitting, pictures, tuning
+from pipeline import pictures, tuning
 from pipeline.fitting import Fit, Rows
 from pipeline.plan import Plan
 from pipeline.store import Store
@@ -92,7 +92,7 @@ def dataset_input(plan: Plan, rows: Rows, provenance: dict[str, Any]) -> Dataset
         key: provenance[key] for key in ("source", "openml_id", "md5", "file", "package_version") if key in provenance
     }
     # MLflow's own would go through all rows; the schema needs a few, and the shape is known.
-    schema = from_pandas(fitting.frame(rows, EXAMPLE_ROWS))._to_mlflow_entity().schema
+    schema = from_pandas(rows.frame.head(EXAMPLE_ROWS))._to_mlflow_entity().schema
     profile = json.dumps({"num_rows": rows.X.shape[0], "num_elements": rows.X.size})
     held = Dataset(plan.dataset, plan.data_digest[:36], "local", json.dumps(source), schema, profile)
     return DatasetInput(held, [InputTag("mlflow.data.context", "cross-validation")])
@@ -137,14 +137,14 @@ def log_model(run_id: str, fit: Fit, rows: Rows) -> str | None:
     if foreign:
         log.warning("%s: not logged as a model, as it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
         return None
-    example = fitting.frame(rows, EXAMPLE_ROWS)
+    example = rows.frame.head(EXAMPLE_ROWS)
     with mlflow.start_run(run_id=run_id):
         info = mlflow.sklearn.log_model(
             pipe,
             name="model",
             serialization_format="skops",
             skops_trusted_types=untrusted,
-            signature=infer_signature(example, pipe.predict(example.to_numpy())),
+            signature=infer_signature(example, pipe.predict(example)),
             input_example=example,
             pip_requirements=requirements(),
             code_paths=[str(Path(ldep.__file__).parent)] if any(t.startswith("ldep") for t in untrusted) else None,
