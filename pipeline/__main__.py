@@ -6,7 +6,8 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,8 @@ def _train(args: argparse.Namespace) -> None:
     failures = []
     for name in progress.over(names, "train"):
         try:
-            train.run(name, values)
+            with _disk_errors_said():
+                train.run(name, values)
         except train.ModelsFailed as error:  # the other sets go on
             failures.append(str(error))
     if failures:
@@ -149,7 +151,17 @@ def _tune(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "tune"):
-        tune.run(name, args.model, tune.with_trials(values, args.model, args.trials))
+        with _disk_errors_said():
+            tune.run(name, args.model, tune.with_trials(values, args.model, args.trials))
+
+
+@contextmanager
+def _disk_errors_said() -> Iterator[None]:
+    """A full disk and an unwritable folder are for the user to mend; what was finished is in the store."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{error}. What was finished is kept: mend this, and run it again.") from None
 
 
 def _protocol(args: argparse.Namespace) -> None:

@@ -39,8 +39,15 @@ class Rows:
     target: str
 
 
-@lru_cache(maxsize=2)
 def load(name: str, folder: Path = paths.DATA) -> Rows:
+    """Read a set as impute and split wrote it; once, while its files stay as they are."""
+    files = [path.resolve() for path in (paths.imputed(name, folder), paths.folds(name, folder))]
+    versions = tuple((path, path.stat().st_mtime_ns if path.is_file() else 0) for path in files)
+    return _load(name, folder, versions)
+
+
+@lru_cache(maxsize=2)
+def _load(name: str, folder: Path, versions: object) -> Rows:
     frame = read_table(paths.imputed(name, folder), f"impute {name}")
     fold = split.read(name, folder)
     if len(fold) != len(frame):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 from typing import Any
 
@@ -34,23 +35,18 @@ def resolve(path: str) -> Any:
 def build(path: str, params: dict[str, Any]) -> Any:
     """An unfitted estimator; a parameter that is {class: ..., params: ...} is built the same way."""
     made = resolve(path)
-    if not callable(made) or not hasattr(made, "get_params"):
+    if not inspect.isclass(made) or not hasattr(made, "get_params") or not hasattr(made, "fit"):
         raise UserError(f"'{path}' is no scikit-learn estimator.")
+    declared = inspect.signature(made).parameters.values()
+    known = [parameter.name for parameter in declared if parameter.kind is not parameter.VAR_KEYWORD]
+    if len(known) == len(declared):  # else the class takes whatever name it is given
+        for name in params:
+            if name not in known:
+                raise UserError(f"{path} has no parameter '{name}'; {nearest(name, known)}")
     try:
-        estimator = made()
-    except TypeError:  # it has parameters without defaults
-        estimator = None
-    known = sorted(made._get_param_names())
-    for name in params:
-        if name.split("__")[0] not in known:
-            raise UserError(f"{path} has no parameter '{name}'; {nearest(name, known)}")
-    values = {name: _value(value) for name, value in params.items()}
-    try:
-        if estimator is None:
-            return made(**values)
-        return estimator.set_params(**values)
+        return made(**{name: _value(value) for name, value in params.items()})
     except (TypeError, ValueError) as error:
-        raise UserError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}.") from None
 
 
 def _value(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from types import UnionType
@@ -59,12 +60,23 @@ class Split(Section):
     seed: int = Field(default=1, ge=0, le=2**32 - 1)
 
 
+def _number(value: Any) -> int | float:
+    if isinstance(value, str):
+        raise ValueError("a number is needed, not text; YAML takes 1e-8 for text, and 1.0e-8 for a number")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError("a finite number is needed")
+    return value
+
+
+Number = Annotated[Any, AfterValidator(_number)]
+
+
 class Space(Section):
     """Where a parameter is searched: `choices`, or a range from `low` to `high`, of whole numbers if both are."""
 
     choices: list[Any] | None = Field(default=None, min_length=1)
-    low: int | float | None = Field(default=None, allow_inf_nan=False)
-    high: int | float | None = Field(default=None, allow_inf_nan=False)
+    low: Number = None
+    high: Number = None
     log: bool = False
 
     @model_validator(mode="after")

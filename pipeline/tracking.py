@@ -20,6 +20,7 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 import mlflow
 from mlflow.entities import Run, RunStatus, ViewType
 from mlflow.exceptions import MlflowException
+from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import lock, machine, paths
 from pipeline.errors import UserError
@@ -40,7 +41,8 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
         logging.getLogger(name).setLevel(logging.WARNING)
     given = os.environ.get("MLFLOW_TRACKING_URI")
     uri = given or f"sqlite:///{root.resolve() / DATABASE}"
-    if urlparse(uri).scheme in ("http", "https"):
+    parts = urlparse(uri)
+    if parts.scheme in ("http", "https"):
         # MLflow's own patience is minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "15")
@@ -51,9 +53,11 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
         with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
             found = client.get_experiment_by_name(experiment)
             if found is None:
-                place = None if given else (root.resolve() / ARTIFACTS).as_uri()
+                # Beside its database, wherever this was called from. A server has a place of its own.
+                local = parts.scheme == "sqlite"
+                place = (Path(parts.path[1:]).resolve().parent / ARTIFACTS).as_uri() if local else None
                 return client, client.create_experiment(experiment, artifact_location=place)
-    except (MlflowException, OSError) as error:
+    except (MlflowException, SQLAlchemyError, OSError) as error:
         hint = "start it, correct MLFLOW_TRACKING_URI, or set tracking.enabled to false"
         raise UserError(f"the tracking store {uri} cannot be used: {_first_line(error)}; {hint}.") from None
     if found.lifecycle_stage != "active":
@@ -85,7 +89,7 @@ class Tracker(Listener):
             began = time.perf_counter()
             try:
                 self._write(model)
-            except (MlflowException, OSError) as error:
+            except (MlflowException, SQLAlchemyError, OSError) as error:
                 raise UserError(
                     f"the run of {self.plan.dataset}, {model} could not be tracked: {_first_line(error)}. What was "
                     "fitted is kept: run it again when the store can be written."
@@ -101,8 +105,13 @@ class Tracker(Listener):
             elif run.data.tags.get(OWNER) == self.owner:
                 if run.info.status == RunStatus.to_string(RunStatus.RUNNING):
                     self.client.set_terminated(run.info.run_id, RunStatus.to_string(RunStatus.KILLED))
-                self.client.delete_run(run.info.run_id)
+                self._remove(run.info.run_id)
         return finished
+
+    def _remove(self, run_id: str) -> None:
+        for model in self.client.search_logged_models([self.experiment], f"source_run_id = '{run_id}'"):
+            self.client.delete_logged_model(model.model_id)
+        self.client.delete_run(run_id)
 
     def _runs(self) -> list[Run]:
         runs: list[Run] = []
