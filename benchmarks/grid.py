@@ -78,6 +78,7 @@ def outer(name: str, number: int) -> dict:
 
 
 def run(names: tuple[str, ...] = data.NAMES, n_jobs: int = 2) -> Report:
+    report = Report("grid", "One grid, 30 sets, nested cross-validation")
     began = time.perf_counter()
     # The sets with the most cells first, so that no process is left alone with one at the end.
     order = sorted(names, key=lambda name: -data.load(name)[0].size)
@@ -86,7 +87,6 @@ def run(names: tuple[str, ...] = data.NAMES, n_jobs: int = 2) -> Report:
     rows = pd.DataFrame(tqdm(results, total=len(tasks), desc="grid", unit="fold", mininterval=5))
     rows = rows.set_index(["set", "fold"]).loc[list(names)].reset_index()
     table = summary(rows)
-    report = Report("grid", "One grid, 30 sets, nested cross-validation")
     report.table("folds", rows)
     report.table("sets", table)
     mean = table[["single", "committee"]].mean()

@@ -13,6 +13,7 @@ LIMIT = 120
 
 
 def run(limit: float = LIMIT) -> Report:
+    report = Report("morpho", "Against sklearn-morpho")
     rows = []
     for name in tqdm(data.NAMES, desc="sklearn-morpho", unit="set"):
         part = data.fold(name, 0)
@@ -31,7 +32,6 @@ def run(limit: float = LIMIT) -> Report:
         )
     table = pd.DataFrame(rows)
     done = table[table["status"] == "ok"]
-    report = Report("morpho", "Against sklearn-morpho")
     report.table("sets", table)
     least = done["times_faster"].min()
     report.claim(f"times faster, the least of {len(done)} sets that it finished", least, ">= 30", least >= 30)

@@ -7,8 +7,8 @@ bends it by C, as each piece is active on about m / r samples, and the penalty b
 
     B^T (C + kappa P) B = I   and   alpha B^T P B = diag(ridge),
 
-writes z = B^T (x - mean), and states the same problem in z: same tau, same F, round level sets. Constant columns are
-left out; so are, when no penalty would hold their slopes, other directions in which the data do not vary.
+writes z = B^T (x - mean), and states the same problem in z: same tau, same F, round level sets. Directions in which
+the data do not vary (constant columns, the difference of duplicate ones) are left out.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ def condition(samples: Samples, r1: int, r2: int, alpha: float, penalty: str = "
             ridge += alpha / (1.0 + kappa)
         elif alpha > 0:
             ridge, rotation = np.linalg.eigh(alpha * basis.T @ basis)
-            basis = basis @ rotation
+            # What the penalty does not take of the unit curvature is the variance. Where there is none, the best
+            # slope is zero.
+            varies = 1.0 - ridge * (r1 + r2) / total > RANK_TOL
+            ridge, basis = ridge[varies], basis @ rotation[:, varies]
         Z = centred @ basis
     return Problem(Z, y, weight, LinearPieces(r1, r2, basis.shape[1]), ridge), Frame(mean, basis)

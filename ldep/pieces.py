@@ -108,8 +108,12 @@ class MorphologicalPieces:
         return beta, c / beta, d / (beta - 1.0)
 
     @property
-    def bounds(self) -> list[tuple[float | None, float | None]] | None:
-        return [(0.0, 1.0)] + [(None, None)] * (2 * self.n) if self.beta is None else None
+    def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The least and the largest value of each entry of theta, if any is bounded."""
+        if self.beta is not None:
+            return None
+        free = np.full(2 * self.n, np.inf)
+        return np.concatenate([[0.0], -free]), np.concatenate([[1.0], free])
 
     def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
         theta = theta.astype(X.dtype, copy=False)[:, None]

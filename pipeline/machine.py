@@ -7,6 +7,7 @@ import platform
 import subprocess
 from importlib import metadata
 
+CODE = ("ldep", "pipeline", "benchmarks")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "openml", "ldep")
 
 
@@ -20,7 +21,7 @@ def commit() -> str:
     """Return the short commit of the working folder, with a plus if it has changes, or `unknown`."""
     try:
         head = _git("rev-parse", "--short", "HEAD")
-        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", "pipeline") else "")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", *CODE) else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

@@ -16,16 +16,18 @@ afforded. Badly conditioned problems such as Hill-Valley need it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ldep.problem import Problem
 from ldep.solvers import _interior, ccp
+from ldep.solvers._lbfgs import minimize
 from ldep.solvers.solution import Log, Solution
 
 # Shares of max_iter: three temperatures from the hottest down to WARM, spaced evenly in their logarithms, and COLD.
 SHARES = (1 / 6, 1 / 4, 1 / 3, 1 / 4)
 HOT, WARM, COLD = 2.0, 0.15, 0.02
-CORRECTIONS = 10
+MEMORY = 10
+# A mean loss below this is close enough to zero: what is gained is compared with it then.
+NEAR_ZERO = 0.1
 CHUNK = 4096
 # Operations of a step of the interior-point method, for one piece each, up to which it is affordable.
 EXACT_FLOPS = 5e8
@@ -40,13 +42,13 @@ def solve(
     verbose: int = 0,
     polish: bool = False,
 ) -> Solution:
-    """Minimise F from theta. `max_iter` counts L-BFGS iterations over all temperatures (default 240).
+    """Minimise F from theta. `max_iter` counts L-BFGS iterations over all temperatures (default 480).
 
     `polish` ends with the bare convex-concave procedure, for an exact local minimum.
     """
     if problem.pieces.r1 == problem.pieces.r2 == 1 and _interior.step_flops(problem) <= EXACT_FLOPS:
         return ccp.solve(problem, theta, tol=tol, verbose=verbose)
-    max_iter = 240 if max_iter is None else max_iter
+    max_iter = 480 if max_iter is None else max_iter
     single = Problem(
         np.ascontiguousarray(problem.X, dtype=np.float32),
         problem.y.astype(np.float32),
@@ -58,30 +60,43 @@ def solve(
     first = hottest(problem)
     for temperature, share in zip((first, np.sqrt(first * WARM), WARM, COLD), SHARES):
         smooth = Smoothed(single, temperature, hard=temperature == COLD)
-        result = minimize(
+        stage = Stage(smooth, log, tol * NEAR_ZERO * problem.weight.sum(), tol)
+        theta = minimize(
             smooth,
             theta,
-            jac=True,
-            method="L-BFGS-B",
+            max_iter=max(1, round(share * max_iter)),
+            memory=MEMORY,
             bounds=problem.pieces.bounds,
-            callback=lambda _: log.add(smooth.exact),  # noqa: B023
-            options={
-                "maxiter": max(1, round(share * max_iter)),
-                "maxcor": CORRECTIONS,
-                "ftol": tol / 100,
-                "gtol": 0.0,
-            },
+            after=stage,
         )
-        theta = result.x
     solution = Solution(
         theta=theta,
         objective=problem.objective(theta),
         history=log.history(),
         n_iter=len(log.objective),
-        converged=result.status != 1 or _flat(log.objective, tol * max(log.objective[-1], 0.01 * problem.weight.sum())),
+        converged=stage.flat or len(stage.values) < round(share * max_iter),
         advice="increase max_iter or tol",
     )
     return _polished(problem, solution, tol, verbose) if polish else solution
+
+
+class Stage:
+    """Ends a temperature when its last iterations together gained too little."""
+
+    WINDOW = 5
+
+    def __init__(self, smooth: Smoothed, log: Log, least: float, tol: float):
+        self.smooth, self.log, self.least, self.tol = smooth, log, least, tol
+        self.values: list[float] = []
+        self.flat = False
+
+    def __call__(self, value: float) -> bool:
+        self.log.add(self.smooth.exact)
+        self.values.append(value)
+        if len(self.values) > self.WINDOW:
+            gained = self.values[-1 - self.WINDOW] - value
+            self.flat = gained <= max(self.tol * value, self.least)
+        return self.flat
 
 
 def hottest(problem: Problem) -> float:
@@ -95,11 +110,6 @@ def hottest(problem: Problem) -> float:
         return HOT
     kappa = variance @ share / variance.sum()
     return float(np.clip(0.1 / np.sqrt(kappa), WARM, HOT))
-
-
-def _flat(objective: list[float], least: float, window: int = 10) -> bool:
-    """Whether the last iterations lowered the objective by less than `least` each, on average."""
-    return len(objective) > window and objective[-1 - window] - objective[-1] <= window * least
 
 
 def _polished(problem: Problem, solution: Solution, tol: float, verbose: int) -> Solution:
@@ -131,26 +141,31 @@ class Smoothed:
             scores = problem.pieces.scores(theta, X)
             smooth_tau, tau, G = (self._hard if self.hard else self._soft)(scores)
             slack = 1.0 - y * smooth_tau
-            ramp = np.clip(slack, 0.0, self.T)
-            value += np.sum(weight * ramp * (slack - 0.5 * ramp), dtype=np.float64) / self.T
-            hinge += np.sum(weight * np.maximum(0.0, 1.0 - y * tau), dtype=np.float64)
-            G *= weight * y * ramp * (-1.0 / self.T)
+            ramp = np.minimum(np.maximum(slack, 0.0), self.T)
+            pull = weight * ramp
+            slack -= 0.5 * ramp
+            slack *= pull
+            value += float(slack.sum(dtype=np.float64))
+            hinge += float((weight * np.maximum(1.0 - y * tau, 0.0)).sum(dtype=np.float64))
+            pull *= y
+            pull *= -1.0 / self.T
+            G *= pull
             gradient += problem.pieces.pullback(G, X)
         penalty, slope = problem.penalty(theta)
         self.exact = hinge + penalty
         gradient += slope
-        return value + penalty, gradient
+        return value / self.T + penalty, gradient
 
     def _soft(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The smooth tau, tau, and the derivative of the first by the scores (which are overwritten)."""
         r1 = self.problem.pieces.r1
         u, v = scores[:r1], scores[r1:]
-        top_u, top_v = u.max(axis=0), v.max(axis=0)
+        top_u, top_v = np.maximum.reduce(u), np.maximum.reduce(v)
         u -= top_u
         v -= top_v
         scores *= 1.0 / self.T
         np.exp(scores, out=scores)
-        sum_u, sum_v = u.sum(axis=0), v.sum(axis=0)
+        sum_u, sum_v = np.add.reduce(u), np.add.reduce(v)
         tau = top_u - top_v
         smooth = tau + self.T * np.log(sum_u / sum_v)
         u /= sum_u
@@ -161,7 +176,7 @@ class Smoothed:
         r1, columns = self.problem.pieces.r1, np.arange(scores.shape[1])
         i, j = scores[:r1].argmax(axis=0), r1 + scores[r1:].argmax(axis=0)
         tau = scores[i, columns] - scores[j, columns]
-        scores[:] = 0.0
+        scores.fill(0.0)
         scores[i, columns] = 1.0
         scores[j, columns] = -1.0
         return tau, tau, scores

@@ -146,7 +146,7 @@ def _highs(problem: Problem, star: np.ndarray) -> np.ndarray:
             added, constant = pieces.coefficients(problem.X[k], np.full(len(k), p))
             blocks.append(sparse.hstack([added - subtracted, slack]))
             right.append(subtracted_constant - constant - 1.0)
-    free = pieces.bounds or [(None, None)] * pieces.size
+    free = [(None, None)] * pieces.size if pieces.bounds is None else list(zip(*pieces.bounds))
     result = linprog(
         np.concatenate([np.zeros(pieces.size), problem.weight]),
         A_ub=sparse.vstack(blocks, format="csr"),

@@ -79,6 +79,8 @@ def test_theta_and_paper_form_are_inverse(beta, share):
 
 
 def test_only_beta_is_bounded():
-    assert MorphologicalPieces(n=2).bounds == [(0.0, 1.0)] + [(None, None)] * 4
+    lower, upper = MorphologicalPieces(n=2).bounds
+    assert list(lower) == [0.0] + [-np.inf] * 4
+    assert list(upper) == [1.0] + [np.inf] * 4
     assert MorphologicalPieces(n=2, beta=1.0).bounds is None
     assert LinearPieces(1, 1, 2).bounds is None
