@@ -11,6 +11,7 @@ import os
 import platform
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -47,10 +48,10 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "15")
     mlflow.set_tracking_uri(uri)
-    client = mlflow.MlflowClient()
-    # The first to open a SQLite file makes its tables; two at once would crash.
     try:
+        # The first to open a SQLite file makes its tables; two at once would crash.
         with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
+            client = mlflow.MlflowClient()
             found = client.get_experiment_by_name(experiment)
             if found is None:
                 # Beside its database, wherever this was called from. A server has a place of its own.
@@ -88,7 +89,9 @@ class Tracker(Listener):
         if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
             began = time.perf_counter()
             try:
-                self._write(model)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of MLflow about pandas
+                    self._write(model)
             except (MlflowException, SQLAlchemyError, OSError) as error:
                 raise UserError(
                     f"the run of {self.plan.dataset}, {model} could not be tracked: {_first_line(error)}. What was "
