@@ -36,7 +36,7 @@ def minimize(
             direction = -curved.solve(gradient, free)
         step = 1.0 if curved.count else 1.0 / max(1.0, float(np.linalg.norm(direction)))
         found = _search(function, x, value, gradient, direction, step, bounds)
-        if found is None:  # no lower value along this line, to the precision at hand
+        if found is None or not found[1] < value:  # nothing lower along this line, to the precision at hand
             break
         new_x, value, new_gradient = found
         curved.add(new_x - x, new_gradient - gradient)
