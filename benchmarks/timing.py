@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing
+import resource
+import signal
 import time
 import warnings
 
@@ -24,23 +26,25 @@ def fit(model, X: np.ndarray, y: np.ndarray, repeats: int = 1) -> tuple[object, 
     return model, best
 
 
-def fit_within(competitor: str, part, seconds: float) -> dict:
-    """CPU seconds and test accuracy of a competitor, in a process of its own that is ended after `seconds`."""
+def fit_within(competitor: str, part, seconds: int) -> dict:
+    """CPU seconds and test accuracy of a competitor, in a process that is ended after `seconds` of CPU time."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(competitor, part, send))
+    process = context.Process(target=_child, args=(competitor, part, seconds, send))
     process.start()
     send.close()
     try:
-        return receive.recv() if receive.poll(seconds) else {"status": f"not finished in {seconds:.0f} s"}
+        return receive.recv()
     except EOFError:
-        return {"status": "died"}
+        process.join()
+        ended = process.exitcode == -signal.SIGXCPU
+        return {"status": f"not finished in {seconds} s" if ended else f"died with exit code {process.exitcode}"}
     finally:
-        process.kill()
         process.join()
 
 
-def _child(competitor: str, part, send) -> None:
+def _child(competitor: str, part, seconds: int, send) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     try:
         model = importlib.import_module(f"benchmarks.competitors.{competitor}").make()
         model, seconds = fit(model, part.X, part.y)
