@@ -38,7 +38,7 @@ def run(limit: int = LIMIT) -> Report:
     gain = done["ldep_accuracy"].mean() - done["morpho_accuracy"].mean()
     report.claim("accuracy, points above it in the mean", gain, ">= 0", gain >= 0)
     report.note(
-        f"First fold of each set. sklearn-morpho runs in a process of its own and is ended after {limit} s of CPU time; "
-        "both are measured in CPU seconds with one BLAS thread."
+        f"First fold of each set. sklearn-morpho runs in a process of its own, ended after {limit} s of CPU time; both "
+        "are measured in CPU seconds with one BLAS thread."
     )
     return report
