@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from pipeline import models, paths, split
@@ -123,18 +123,18 @@ def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, 
     }
 
 
-def scores(pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray | None = None) -> dict[str, float | None]:
-    """Accuracy (the micro-averaged F1), macro-averaged F1, balanced accuracy, and ROC AUC if there are scores."""
-    predicted = pipe.predict(X) if predicted is None else predicted
-    return {
-        "accuracy": float(accuracy_score(y, predicted)),
-        "f1_macro": float(f1_score(y, predicted, average="macro")),
-        "balanced_accuracy": float(balanced_accuracy_score(y, predicted)),
-        "roc_auc": _roc_auc(pipe, X, y),
-    }
+def scores(pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> dict[str, float | None]:
+    return {metric: score(metric, pipe, X, y, predicted) for metric in METRICS}
 
 
-def _roc_auc(pipe: Any, X: Any, y: np.ndarray) -> float | None:
+def score(metric: str, pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> float | None:
+    """One of METRICS; None for ROC AUC if the model has no scores. Accuracy is the micro-averaged F1."""
+    if metric == "accuracy":
+        return float(np.mean(predicted == y))
+    if metric == "f1_macro":
+        return float(f1_score(y, predicted, average="macro"))
+    if metric == "balanced_accuracy":
+        return float(balanced_accuracy_score(y, predicted))
     if len(np.unique(y)) < 2:
         return None
     if hasattr(pipe, "decision_function"):

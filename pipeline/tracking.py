@@ -70,24 +70,24 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
 
 
 class Tracker(Listener):
-    """Writes the runs of one data set; `seconds` is what that took."""
+    """Writes the runs of one data set; `seconds` is the CPU time that took."""
 
     def __init__(
         self, params: Tracking, plan: Plan, rows: Rows, provenance: dict[str, Any], root: Path = Path()
     ) -> None:
-        began = time.perf_counter()
+        began = time.process_time()
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
         self.records: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
         self.client, self.experiment = connect(params.experiment, root)
         self.owner = digest(platform.node(), str(root.resolve()))[:12]
         self.commit = machine.commit()
         self._existing = self._clear()
-        self.seconds = time.perf_counter() - began
+        self.seconds = time.process_time() - began
 
     def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         self.records[model][fold] = record
         if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
-            began = time.perf_counter()
+            began = time.process_time()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # of MLflow about pandas
@@ -97,7 +97,7 @@ class Tracker(Listener):
                     f"the run of {self.plan.dataset}, {model} could not be tracked: {_first_line(error)}. What was "
                     "fitted is kept: run it again when the store can be written."
                 ) from None
-            self.seconds += time.perf_counter() - began
+            self.seconds += time.process_time() - began
 
     def _clear(self) -> set[str]:
         """Remove our runs that were cut off or had failed folds; return the keys of those that are finished."""

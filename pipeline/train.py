@@ -39,7 +39,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
             scheduler.run(n_jobs)
         table = results.tidy(made, scheduler.records, origin["source"])
         results.write(made, scheduler.records, table, root)
-        cost = f", of which {tracker.seconds:.1f} s tracking" if tracker else ""
+        cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""
         log.info("%s: %d models in %.0f s%s.", name, len(made.models), time.monotonic() - began, cost)
     _say_failures(name, scheduler.records)
 

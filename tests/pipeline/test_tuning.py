@@ -104,8 +104,6 @@ def test_cut_off_anywhere_it_goes_on_as_if_nothing_had_happened(root):
         work = study(root, trials=6, behind=0.0)
         work.journal.parent.mkdir(parents=True)
         work.journal.write_bytes(journal[:cut])
-        # A writer that is killed leaves its lock behind.
-        work.journal.with_name(work.journal.name + ".lock").symlink_to(work.journal)
         assert without_times(tuning.run(work)) == expected, f"cut at byte {cut} of {len(journal)}"
         assert trials_of(work) == trials, f"cut at byte {cut} of {len(journal)}"
 
