@@ -12,12 +12,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import mlflow
+import mlflow.sklearn
 import numpy as np
 import skops.io
 from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
-from mlflow.models import infer_signature
+from mlflow.models import Model, infer_signature
 
 import ldep
 from pipeline import pictures, tuning
@@ -138,17 +138,20 @@ def log_model(run_id: str, fit: Fit, rows: Rows) -> str | None:
         log.warning("%s: not logged as a model, as it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
         return None
     example = rows.frame.head(EXAMPLE_ROWS)
-    with mlflow.start_run(run_id=run_id):
-        info = mlflow.sklearn.log_model(
-            pipe,
-            name="model",
-            serialization_format="skops",
-            skops_trusted_types=untrusted,
-            signature=infer_signature(example, pipe.predict(example)),
-            input_example=example,
-            pip_requirements=requirements(),
-            code_paths=[str(Path(ldep.__file__).parent)] if any(t.startswith("ldep") for t in untrusted) else None,
-        )
+    # Not mlflow.sklearn.log_model: it wants an active run, and ending that marks it FINISHED before its numbers are in.
+    info = Model.log(
+        artifact_path=None,
+        flavor=mlflow.sklearn,
+        name="model",
+        run_id=run_id,
+        sk_model=pipe,
+        serialization_format="skops",
+        skops_trusted_types=untrusted,
+        signature=infer_signature(example, pipe.predict(example)),
+        input_example=example,
+        pip_requirements=requirements(),
+        code_paths=[str(Path(ldep.__file__).parent)] if any(t.startswith("ldep") for t in untrusted) else None,
+    )
     return info.model_id
 
 

@@ -51,7 +51,7 @@ class Tune:
 
 
 class NoLock(BaseJournalFileLock):
-    """A study has one writer: train holds the lock of the set. Optuna's own costs more than TPE, and outlives a kill."""
+    """A study has one writer: train holds the lock of its set. Optuna's own costs more than TPE; a kill leaves it."""
 
     def acquire(self) -> bool:
         return True

@@ -232,7 +232,7 @@ def test_what_is_wrong_in_the_file_is_named(sections, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"class": "sklearn.svm.LinearSCV"}, "'sklearn.svm' has no 'LinearSCV'; did you mean 'LinearSVC'?"),
+        ({"class": "sklearn.svm.OneClasSVM"}, "'sklearn.svm' has no 'OneClasSVM'; did you mean 'OneClassSVM'?"),
         ({"class": "sklaern.svm.SVC"}, "No module named 'sklaern'"),
         ({"class": "sklearn.svm.SVR"}, "sklearn.svm.SVR is no classifier"),
         ({"class": "os.path.join"}, "'os.path.join' is no scikit-learn estimator"),
