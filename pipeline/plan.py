@@ -19,6 +19,8 @@ class Plan:
     models: list[str]
     folds: int
     data_digest: str
+    md5: dict[str, str] = field(default_factory=dict)
+    """Of the files that the numbers come from, as dvc.lock has them."""
     studies: dict[tuple[str, int], Tune] = field(default_factory=dict)
     fits: dict[tuple[str, int], Fit] = field(default_factory=dict)
     after: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
@@ -31,8 +33,9 @@ class Plan:
 
 def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state: Path = paths.STATE) -> Plan:
     """Plan every model of params.models on one prepared set."""
-    data = [file_digest(paths.imputed(name, folder)), file_digest(paths.folds(name, folder))]
-    plan = Plan(name, list(params.models), folds, digest(data))
+    files = {"imputed": paths.imputed(name, folder), "folds": paths.folds(name, folder)}
+    plan = Plan(name, list(params.models), folds, digest([file_digest(path) for path in files.values()]))
+    plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
         base = params.classifiers[model].of or model
         for fold in range(folds):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -70,6 +71,7 @@ _news: Any = None
 def _start(news: Any) -> None:
     global _news
     _news = news
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers, without tracebacks
     parent = multiprocessing.parent_process()
     assert parent is not None
     # A parent that is killed tells its workers nothing: they would train on, beside those of the next run.

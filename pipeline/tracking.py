@@ -141,6 +141,7 @@ class Tracker(Listener):
             "source": str(self.provenance["source"]),
             "commit": self.commit,
             "dvc.stage": os.environ.get("DVC_STAGE", ""),
+            **{f"dvc.md5.{kind}": value for kind, value in self.plan.md5.items()},
             KEY: self.plan.key(model),
             OWNER: self.owner,
             "mlflow.note.content": run_content.description(self.plan, model, folds, self.provenance),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -72,6 +73,7 @@ def test_one_run_a_model_with_a_name_tags_and_a_text(client):
     for tag, value in {"dataset": "tiny", "model": "ldep", "source": "file", "dvc.stage": "train@tiny"}.items():
         assert run.data.tags[tag] == value
     assert run.data.tags["commit"]
+    assert run.data.tags["dvc.md5.folds"] == hashlib.md5(Path("data/folds/tiny.csv").read_bytes()).hexdigest()
     assert len(run.data.tags["ldep.key"]) == 64
     assert "Accuracy" in run.data.tags["mlflow.note.content"]
 

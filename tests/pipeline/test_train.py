@@ -193,6 +193,14 @@ def test_a_search_that_never_succeeds_says_why(root):
         train.run("tiny", tiny.checked(models=["bad"], classifiers=classifiers))
 
 
+def test_a_worker_that_is_killed_is_said_and_what_was_finished_is_kept(root, monkeypatch):
+    monkeypatch.setenv("LDEP_N_JOBS", "2")
+    classifiers = {"svc": {"class": "sklearn.svm.SVC"}, "killed": {"class": "tests.pipeline.tiny.Killed"}}
+    with pytest.raises(UserError, match=r"a worker process was killed.*smaller execution\.n_jobs"):
+        train.run("tiny", tiny.checked(models=["svc", "killed"], classifiers=classifiers))
+    assert stored(root)
+
+
 def svc(**fields):
     return {"models": ["svc"], "classifiers": {"svc": {"class": "sklearn.svm.SVC", **fields}}}
 
