@@ -25,6 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import lock, machine, paths
 from pipeline.errors import UserError
+from pipeline.files import replacing
 from pipeline.fitting import Rows
 from pipeline.params import Tracking
 from pipeline.plan import Plan
@@ -49,8 +50,9 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "15")
     mlflow.set_tracking_uri(uri)
     try:
-        # The first to open a SQLite file makes its tables; two at once would crash.
         with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
+            if parts.scheme == "sqlite":
+                _make_database(Path(parts.path[1:]))
             client = mlflow.MlflowClient()
             found = client.get_experiment_by_name(experiment)
             if found is None:
@@ -67,6 +69,17 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
             f"`mlflow experiments restore -x {found.experiment_id}`, or change tracking.experiment."
         )
     return client, found.experiment_id
+
+
+def _make_database(path: Path) -> None:
+    """Make the tables of a SQLite file that is not there, elsewhere first.
+
+    MLflow takes seconds and many commits for it. Two processes at once crash; one that is killed leaves a file that
+    MLflow cannot open again.
+    """
+    if not path.exists():
+        with replacing(path.resolve()) as part:
+            mlflow.MlflowClient(tracking_uri=f"sqlite:///{part}")
 
 
 class Tracker(Listener):
