@@ -6,6 +6,7 @@ import json
 import logging
 import pickle
 import shutil
+import tempfile
 import time
 from functools import cache
 from importlib import metadata
@@ -16,7 +17,7 @@ import mlflow.sklearn
 import numpy as np
 import skops.io
 from mlflow.data.pandas_dataset import from_pandas
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelOutput, LoggedModelStatus, Metric, Param, Run
 from mlflow.models import Model, infer_signature
 
 import ldep
@@ -128,7 +129,7 @@ def artifacts(folder: Path, plan: Plan, model: str, folds: Folds, rows: Rows) ->
     pictures_of_study(folder, plan, model)
 
 
-def log_model(run_id: str, fit: Fit, rows: Rows) -> str | None:
+def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, rows: Rows) -> str | None:
     """Log the pipeline that fold 0 fitted, in the skops format; return its id, or None if it cannot be kept so."""
     path = Store(fit.store).file(fit.key, ".pickle")
     pipe = pickle.loads(path.read_bytes())  # our own file, written by the fit
@@ -137,22 +138,26 @@ def log_model(run_id: str, fit: Fit, rows: Rows) -> str | None:
     if foreign:
         log.warning("%s: not logged as a model, as it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
         return None
-    example = rows.frame.head(EXAMPLE_ROWS)
-    # Not mlflow.sklearn.log_model: it wants an active run, and ending that marks it FINISHED before its numbers are in.
-    info = Model.log(
-        artifact_path=None,
-        flavor=mlflow.sklearn,
-        name="model",
-        run_id=run_id,
-        sk_model=pipe,
-        serialization_format="skops",
-        skops_trusted_types=untrusted,
-        signature=infer_signature(example, pipe.predict(example)),
-        input_example=example,
-        pip_requirements=requirements(),
-        code_paths=[str(Path(ldep.__file__).parent)] if any(t.startswith("ldep") for t in untrusted) else None,
-    )
-    return info.model_id
+    # mlflow.sklearn.log_model, in steps. It wants an active run, and ending that marks it FINISHED before its numbers
+    # are in; and it loads each model again to try its example, which doubles the cost.
+    run_id, example = run.info.run_id, rows.frame.head(EXAMPLE_ROWS)
+    logged = client.create_logged_model(run.info.experiment_id, name="model", source_run_id=run_id)
+    with tempfile.TemporaryDirectory() as scratch:
+        mlflow.sklearn.save_model(
+            pipe,
+            Path(scratch, "model"),
+            mlflow_model=Model(run_id=run_id, model_id=logged.model_id, model_uuid=logged.model_id),
+            serialization_format="skops",
+            skops_trusted_types=untrusted,
+            signature=infer_signature(example, pipe.predict(example)),
+            input_example=example,
+            pip_requirements=requirements(),
+            code_paths=[str(Path(ldep.__file__).parent)] if any(t.startswith("ldep") for t in untrusted) else None,
+        )
+        client.log_model_artifacts(logged.model_id, str(Path(scratch, "model")))
+    client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
+    client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
+    return logged.model_id
 
 
 _untrusted: dict[str, list[str]] = {}
