@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
 from tqdm import tqdm
 
 from benchmarks import data, timing
@@ -77,6 +78,9 @@ def run() -> Report:
         axes.loglog(table[x], table["seconds"], "o-", color="#4477aa", label="measured")
         line = table["seconds"].iloc[0] * table[x] / table[x].iloc[0]
         axes.loglog(table[x], line, "--", color="#999999", label="linear")
+        axes.set_xticks(table[x], [f"{value:,}" for value in table[x]], minor=False)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(x)
         axes.set_ylabel("CPU seconds of a fit")
         axes.legend()

@@ -16,7 +16,7 @@ from ldep.samples import Samples
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 
-STARTS = 16
+STARTS = 32
 
 
 def problem_of(seed: int, alpha: float):
