@@ -95,7 +95,8 @@ def main() -> None:
     folder, kills, seconds = Path(sys.argv[1]).resolve(), int(sys.argv[2]), float(sys.argv[3])
     finish(folder, "dvc", "repro")
     expected = table(folder)
-    for name in ("mlflow.db", "mlartifacts", ".ldep", "results", "metrics", "plots", "dvc.lock"):
+    # DVC's cache too: it would bring back the outputs of a stage that it remembers, without running it.
+    for name in ("mlflow.db", "mlartifacts", ".ldep", "results", "metrics", "plots", "dvc.lock", ".dvc/cache"):
         subprocess.run(["rm", "-rf", str(folder / name)], check=True)
     generator = random.Random(0)
     for number in range(kills):
