@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper protocol bench lock clean
+.PHONY: help setup test lint types repro paper ui protocol bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ repro: $(READY) ## the main job: dvc repro on the data sets that need no network
 
 paper: $(READY) ## the same on the paper's 30 sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
 	dvc exp run -S "datasets=[$$(ldep datasets --names)]"
+
+ui: $(READY) ## the MLflow UI on the runs of MLFLOW_TRACKING_URI, or of this folder
+	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
 
 protocol: $(READY) ## check that data and folds give the paper's SVC columns, write reports/protocol/
 	ldep protocol
