@@ -74,7 +74,7 @@ def importance(studies: Sequence[optuna.Study], path: Path) -> None:
     names = sorted(found, key=lambda name: float(np.mean(found[name])))
     figure, axes = _figure(5, 1.2 + 0.3 * len(names), left=0.35)
     axes.barh(names, [float(np.mean(found[name])) for name in names], color=COLOURS[0])
-    axes.set(title="importance of the parameters (PED-ANOVA)")
+    axes.set(title="importance (PED-ANOVA)")
     figure.savefig(path)
 
 
