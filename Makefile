@@ -35,10 +35,10 @@ types: $(READY) ## mypy
 	mypy
 
 test: lint types ## lint, types, unit, property and end-to-end tests
-	python -m pytest -n 2
+	python -m pytest -n 2 --dist loadfile
 
 repro: $(READY) ## the main job: dvc repro on the data sets that need no network
-	dvc repro
+	dvc repro --keep-going
 
 paper: $(READY) ## the same on the paper's 30 sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
 	dvc exp run -S "datasets=[$$(ldep datasets --names)]"
@@ -58,6 +58,7 @@ lock: ## resolve the dependencies again (needs uv on the PATH)
 	  --extra dccp --extra pipeline --extra test --group offline -o requirements.lock
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
+	$(BIN)/python -m pipeline.conda
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
