@@ -140,14 +140,20 @@ def _download(dataset_id: int, scratch: Path, timeout: float, retries: int, limi
     command += ["--timeout", str(timeout), "--retries", str(retries)]
     # ARFF, not Parquet: the checksum is that of the ARFF file, and its header declares the order of the categories.
     environment = {**os.environ, "OPENML_CACHE_DIR": str(scratch), "OPENML_SKIP_PARQUET": "true"}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stdout is not None
+        client.stdout.readline()  # "ready": on a busy machine importing the client takes longer than OpenML does
+        try:
+            said, complaint = client.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            client.kill()
+            raise Unreachable(f"OpenML did not deliver data set {dataset_id} within {limit:g} s") from None
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        raise Unreachable(f"OpenML did not deliver data set {dataset_id} within {limit:g} s") from None
-    try:
-        answer = json.loads(done.stdout.splitlines()[-1])
+        answer = json.loads(said.splitlines()[-1])
     except (IndexError, ValueError):
-        reason = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        reason = complaint.strip().splitlines() or [f"exit code {client.returncode}"]
         raise UserError(f"the openml client failed on data set {dataset_id}: {reason[-1]}") from None
     if answer["kind"] == "unreachable":
         raise Unreachable(answer["message"])

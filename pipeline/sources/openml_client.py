@@ -2,7 +2,7 @@
 
 The client sets no timeout, deletes its cache folder when a download fails, and keeps its settings in module globals.
 Here it can do all that: the caller points OPENML_CACHE_DIR at a scratch folder, and ends this process if it never
-returns. What happened is printed as one line of JSON.
+returns. It prints `ready` when the client has been imported, and what happened as one line of JSON.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, required=True)
     parser.add_argument("--retries", type=int, required=True)
     args = parser.parse_args()
+    import openml  # noqa: F401
+
+    print("ready", flush=True)
     print(json.dumps(download(args.id, args.timeout, args.retries)))
 
 
