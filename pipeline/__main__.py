@@ -70,6 +70,25 @@ def _parser() -> argparse.ArgumentParser:
     _with_names(tune, "the sets (default: those of params.yaml)")
     tune.add_argument("--model", default="ldep", help="one of classifiers that has a search (default: ldep)")
     tune.add_argument("--trials", type=int, default=None, help="trials of the study (default: those of params.yaml)")
+    register = add(
+        "register", _register, "fit the winner of each set on all its rows and register it", "ldep register banana"
+    )
+    _with_names(register, "the sets (default: those of params.yaml)")
+    register.add_argument("--promote", action="store_true", help="make it the champion, whatever the rule says")
+    score = add(
+        "score",
+        _score,
+        "score a file of raw rows by a registered model",
+        "ldep score models:/ldep-banana@champion rows.csv scored.parquet --explain",
+    )
+    score.add_argument("model", metavar="MODEL_URI", help="models:/NAME@ALIAS, models:/NAME/VERSION, or a folder")
+    score.add_argument("source", metavar="IN", type=Path, help="a .csv or .parquet file of any size")
+    score.add_argument("target", metavar="OUT", type=Path, help="a .csv or .parquet file; it appears when all is done")
+    score.add_argument("--explain", action="store_true", help="add the contribution of each feature")
+    serve = add("serve", _serve, "serve the champion of a set by `mlflow models serve`", "ldep serve banana")
+    serve.add_argument("name", metavar="NAME", help="the set")
+    serve.add_argument("--alias", default="champion", help="of the version to serve (default: champion)")
+    serve.add_argument("--port", type=int, default=5001, help="on localhost (default: 5001)")
     check = add(
         "protocol",
         _protocol,
@@ -153,6 +172,28 @@ def _tune(args: argparse.Namespace) -> None:
     for name in progress.over(names, "tune"):
         with _disk_errors_said():
             tune.run(name, args.model, tune.with_trials(values, args.model, args.trials))
+
+
+def _register(args: argparse.Namespace) -> None:
+    from pipeline import progress, register
+
+    values, names = _load(args)
+    for name in progress.over(names, "register"):
+        with _disk_errors_said():
+            register.run(name, values, promote=args.promote)
+
+
+def _score(args: argparse.Namespace) -> None:
+    from pipeline import score
+
+    with _disk_errors_said():
+        score.run(args.model, args.source, args.target, args.explain)
+
+
+def _serve(args: argparse.Namespace) -> None:
+    from pipeline import serve
+
+    serve.run(args.name, args.alias, args.port)
 
 
 @contextmanager

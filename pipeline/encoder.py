@@ -146,7 +146,7 @@ def _number(cell: object, row: int, column: object) -> float:
         return math.nan
     try:
         return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"row {row}, column '{column}': {cell!r} is not a number.") from None
 
 
@@ -154,6 +154,11 @@ def _code(cell: object, codes: dict[str, float]) -> float:
     """The category's index; NaN if the cell is missing or never declared."""
     if cell is pd.NA or cell is None:
         return math.nan
-    # A category that looks like a number may arrive as one: '1' as 1 or 1.0.
-    spellings = [str(cell), f"{cell:g}"] if isinstance(cell, (int, float, np.number)) else [str(cell)]
-    return next((codes[spelling] for spelling in spellings if spelling in codes), math.nan)
+    found = codes.get(str(cell))
+    if found is None:
+        # A category that looks like a number may arrive as one, or as its text in a table with gaps: '1' as 1, '1.0'.
+        try:
+            found = codes.get(f"{float(cell):g}")  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            return math.nan
+    return math.nan if found is None else found

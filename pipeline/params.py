@@ -142,6 +142,12 @@ class Tracking(Section):
     models: bool = True
 
 
+class Register(Section):
+    metric: Literal["accuracy", "f1_macro", "balanced_accuracy", "roc_auc"] = "accuracy"
+    margin: float = Field(default=0, ge=0, le=1)
+    candidates: list[Name] = []
+
+
 class Params(Section):
     data: Data = Data()
     datasets: list[Name] = Field(min_length=1)
@@ -153,6 +159,8 @@ class Params(Section):
     tuning: Tuning = Tuning()
     execution: Execution = Execution()
     tracking: Tracking = Tracking()
+    # A model has a method `register` already.
+    register_: Register = Field(default=Register(), alias="register")
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Params:
@@ -175,6 +183,10 @@ class Params(Section):
                 raise ValueError(f"models: '{name}' is not one of classifiers; {nearest(name, self.classifiers)}")
             if self.models.count(name) > 1:
                 raise ValueError(f"models: '{name}' is listed twice")
+        for name in self.register_.candidates:
+            if name not in self.classifiers:
+                hint = nearest(name, self.classifiers)
+                raise ValueError(f"register.candidates: '{name}' is not one of classifiers; {hint}")
         for name, entry in self.classifiers.items():
             if entry.of is None:
                 continue
@@ -231,7 +243,8 @@ def _valid_keys(location: tuple[Any, ...]) -> list[str]:
     model: Any = Params
     for part in location:
         if isinstance(model, type) and issubclass(model, BaseModel):
-            model = model.model_fields[part].annotation
+            fields = {field.alias or name: field for name, field in model.model_fields.items()}
+            model = fields[part].annotation
             options = [kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel)]
             model = options[0] if get_origin(model) is UnionType else model
         else:  # dict[Name, OwnData]: any name leads to the value's type

@@ -37,12 +37,16 @@ KEY, OWNER, DATASET, MODEL = "ldep.key", "ldep.owner", "dataset", "model"
 DATABASE, ARTIFACTS = "mlflow.db", "mlartifacts"
 
 
+def store_uri(root: Path = Path()) -> str:
+    """MLFLOW_TRACKING_URI, or a SQLite file in the project."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{root.resolve() / DATABASE}"
+
+
 def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, str]:
     """A client of MLFLOW_TRACKING_URI or of a SQLite file in the project; and the experiment's id, made if new."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    given = os.environ.get("MLFLOW_TRACKING_URI")
-    uri = given or f"sqlite:///{root.resolve() / DATABASE}"
+    uri = store_uri(root)
     parts = urlparse(uri)
     if parts.scheme in ("http", "https"):
         # MLflow's own patience is minutes.

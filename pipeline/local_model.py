@@ -1,0 +1,47 @@
+"""A registered model as a folder on this machine, checked against what was registered."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+
+import mlflow
+from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.utils.models import get_model_name_and_version
+
+from pipeline import registry, served, tracking
+from pipeline.errors import UserError
+
+
+def load(uri: str, root: Path = Path()) -> served.ServedModel:
+    """The model of a models:/ address or of a folder; UserError if it is none of ours, or was changed."""
+    folder = fetch(uri, root)
+    data = folder / "data" / "served"
+    if not (data / served.PIPELINE).is_file():
+        raise UserError(f"{uri} is no model that `ldep register` made: it has no {served.PIPELINE}.")
+    try:
+        return served.load(data)
+    except MlflowException as error:
+        raise UserError(str(error)) from None
+
+
+def fetch(uri: str, root: Path = Path()) -> Path:
+    """The folder of the model; for a models:/ address its files are those that were registered."""
+    if Path(uri).is_dir():
+        return Path(uri)
+    mlflow.set_tracking_uri(tracking.store_uri(root))
+    try:
+        client = mlflow.MlflowClient()
+        folder = Path(mlflow.artifacts.download_artifacts(uri))
+        if uri.startswith("models:/"):
+            version = client.get_model_version(*get_model_name_and_version(client, uri))
+            registered = version.tags.get(registry.DIGEST)
+            if registered is not None and registry.files_digest(folder) != registered:
+                raise UserError(f"the files of {uri} were changed after it was registered; it is not loaded.")
+    except (MlflowException, OSError) as error:
+        hint = "models:/ldep-NAME@champion names a registered one, `ldep register NAME` makes it"
+        raise UserError(f"there is no model {uri}: {str(error).splitlines()[0][:300]} ({hint}).") from None
+    return folder

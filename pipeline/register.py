@@ -1,0 +1,140 @@
+"""Stage register: the final model of a set in MLflow's registry, and what was decided about it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shlex
+from pathlib import Path
+from typing import Any
+
+from mlflow.exceptions import MlflowException
+from sqlalchemy.exc import SQLAlchemyError
+
+from pipeline import champion, final, fitting, lock, machine, models, paths, plan, registry, results, tracking, train
+from pipeline.champion import Measured
+from pipeline.errors import UserError
+from pipeline.files import write_json
+from pipeline.params import Params
+from pipeline.registry import CHALLENGER, CHAMPION, Registry
+
+log = logging.getLogger(__name__)
+
+
+def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -> dict[str, Any]:
+    """Write registry/NAME.json (winner, standing, version, alias, why), and return it."""
+    models.check(params)
+    try:
+        table = results.read(name, root / paths.RESULTS)
+    except FileNotFoundError:
+        raise UserError(f"results/{name} is not here; run `ldep train {name}` first, or `dvc repro`.") from None
+    chosen = final.winner(name, table, params)
+    record: dict[str, Any] = {
+        "dataset": name,
+        "model": chosen.model,
+        "metric": params.register_.metric,
+        "metrics": chosen.metrics,
+        "standing": chosen.standing,
+        "margin": params.register_.margin,
+    }
+    if not params.tracking.enabled:
+        record |= {"registered": None, "why": "tracking.enabled is false"}
+    else:
+        with lock.held(root / paths.LOCKS / f"{name}.register.lock", f"the registration of {name}"):
+            try:
+                record |= _register(name, chosen, params, root, promote)
+            except (MlflowException, SQLAlchemyError) as error:
+                said = str(error).splitlines()[0][:300]
+                raise UserError(f"{name} could not be registered: {said} Mend this, and run it again.") from None
+    write_json(root / paths.REGISTRY / f"{name}.json", record)
+    return record
+
+
+def _register(name: str, chosen: final.Winner, params: Params, root: Path, promote: bool) -> dict[str, Any]:
+    client, experiment = tracking.connect(params.tracking.experiment, root)
+    held = Registry(client, experiment, registry.name_of(name))
+    work = final.plan(name, chosen.model, params, root)
+    version = held.version(work.key)
+    new = version is None
+    number = str(version.version) if version else _add(held, work, chosen, params, root)
+    if version is None or registry.DECISION not in version.tags or promote:
+        _decide(held, number, work, chosen, params, root, promote)
+    version = client.get_model_version(held.name, number)
+    log.info(
+        "%s: %s version %s (%s, %s) %s: %s.",
+        name,
+        held.name,
+        number,
+        chosen.model,
+        "new" if new else "registered before",
+        version.tags[registry.DECISION],
+        version.tags[registry.WHY],
+    )
+    return {
+        "registered": held.name,
+        "version": int(number),
+        "decision": version.tags[registry.DECISION],
+        "why": version.tags[registry.WHY],
+        "settings": work.settings,
+        "data_digest": work.data_digest,
+        "key": work.key,
+    }
+
+
+def _add(held: Registry, work: final.Final, chosen: final.Winner, params: Params, root: Path) -> str:
+    table = results.read(work.dataset, root / paths.RESULTS)
+    pipe, sigmoid = final.fit(work, table, params, root)
+    folds = int(fitting.load(work.dataset, root / paths.DATA).fold.max()) + 1
+    trained = plan.make(work.dataset, params, folds, root / paths.DATA, root / paths.STATE)
+    run_id = held.training_run(work.dataset, work.model, trained.key(work.model))
+    class_path = params.classifiers[work.model].class_
+    try:
+        return held.add(pipe, sigmoid, work.key, class_path, chosen.metrics, run_id)
+    except ValueError as error:
+        hint = "review and add the types there, or leave the model out of register.candidates"
+        raise UserError(f"{work.dataset}: {work.model} cannot be stored without a pickle: {error}; {hint}.") from None
+
+
+def _decide(
+    held: Registry, number: str, work: final.Final, chosen: final.Winner, params: Params, root: Path, promote: bool
+) -> None:
+    rule = params.register_
+    present = held.holder(CHAMPION)
+    others = None
+    if present is not None and str(present.version) != number:
+        others = Measured(
+            str(present.version), registry.metric(present, rule.metric), present.tags.get(registry.DATA, "")
+        )
+    decision = champion.decide(Measured(number, chosen.metrics.get(rule.metric), work.data_digest), others, rule)
+    if promote and not decision.promoted:
+        decision = champion.Decision(True, f"asked for by --promote; by the rule: {decision.why}")
+    facts = {
+        "dataset": work.dataset,
+        "model": work.model,
+        "settings": work.settings,
+        registry.DATA: work.data_digest,
+        "source": train.provenance(work.dataset, root / paths.DATA).get("source", "unknown"),
+        "commit": machine.commit(),
+        "command": shlex.join(["ldep", "register", work.dataset]),
+        registry.WHY: decision.why,
+    }
+    held.describe(number, _description(work, chosen, decision.why), registry.tags(chosen.metrics, facts))
+    alias = CHAMPION if decision.promoted else CHALLENGER
+    held.point(alias, number)
+    # Last: a version with a decision is done.
+    held.describe_decision(number, alias)
+
+
+def _description(work: final.Final, chosen: final.Winner, why: str) -> str:
+    shown = ", ".join(f"{name} {value:.4f}" for name, value in chosen.metrics.items())
+    standing = ", ".join(f"{model} {value:.4f}" for model, value in chosen.standing.items())
+    return "\n\n".join(
+        [
+            f"**{work.model}** on **{work.dataset}**, fitted on all rows. It takes raw rows: encoder, imputer "
+            "and scaler are inside.",
+            f"Cross-validation, mean over the folds: {shown}. Candidates: {standing}.",
+            f"Settings: `{json.dumps(work.settings)}`.",
+            f"Decision: {why}.",
+            'It answers the class; with `"params": {"output": "full"}` score, probability and explanation too.',
+        ]
+    )

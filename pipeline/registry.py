@@ -1,0 +1,154 @@
+"""MLflow's model registry: a registered model for each set, a version for each final model, two aliases.
+
+A version carries the key of all it depends on, so that the same model is registered once, however often and wherever a
+run was cut off.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+from mlflow.entities import Metric
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema, TensorSpec
+
+import ldep
+import pipeline
+from pipeline import run_content, served
+from pipeline.calibration import Sigmoid
+from pipeline.encoder import RawEncoder
+from pipeline.store import digest, file_digest
+from pipeline.tracking import DATASET, KEY, MODEL
+
+CHAMPION, CHALLENGER = "champion", "challenger"
+FINAL_KEY, DIGEST, DATA, DECISION, WHY = "ldep.final", "ldep.files", "data_digest", "decision", "why"
+METRIC = "metric."  # of a tag
+
+
+def name_of(dataset: str) -> str:
+    return f"ldep-{dataset}"
+
+
+@dataclass(frozen=True)
+class Registry:
+    client: mlflow.MlflowClient
+    experiment: str
+    name: str
+
+    def version(self, key: str) -> ModelVersion | None:
+        found = self.client.search_model_versions(f"name = '{self.name}' and tags.`{FINAL_KEY}` = '{key}'")
+        return min(found, key=lambda version: int(version.version)) if found else None
+
+    def holder(self, alias: str) -> ModelVersion | None:
+        try:
+            return self.client.get_model_version_by_alias(self.name, alias)
+        except MlflowException as error:
+            if error.error_code in (ErrorCode.Name(RESOURCE_DOES_NOT_EXIST), "INVALID_PARAMETER_VALUE"):
+                return None
+            raise
+
+    def add(
+        self, pipe: Any, sigmoid: Sigmoid | None, key: str, class_path: str, metrics: dict[str, float], run: str | None
+    ) -> str:
+        """Log the model and create its version; return the version's number."""
+        self._ensure()
+        for left in self.client.search_logged_models([self.experiment], f"tags.`{FINAL_KEY}` = '{key}'"):
+            self.client.delete_logged_model(left.model_id)  # of a run that was cut off before its version was made
+        mlflow.set_experiment(experiment_id=self.experiment)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "served"
+            folder.mkdir()
+            served.save(folder, pipe, sigmoid)
+            info = mlflow.pyfunc.log_model(
+                name=self.name,
+                loader_module=served.__name__,
+                data_path=str(folder),
+                code_paths=[str(Path(package.__file__ or "").parent) for package in (ldep, pipeline)],
+                signature=signature(pipe[0]),
+                input_example=(pd.DataFrame([served.example(pipe[0])]), {"output": "full"}),
+                pip_requirements=requirements(class_path),
+                tags={FINAL_KEY: key},
+            )
+        if run is not None:  # the numbers of the cross-validation, shown on the model's page too
+            self.client.log_batch(
+                run, metrics=[Metric(name, value, 0, 0, model_id=info.model_id) for name, value in metrics.items()]
+            )
+        tags = {FINAL_KEY: key, DIGEST: files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri)))}
+        made = self.client.create_model_version(
+            self.name, info.model_uri, run_id=run, tags=tags, model_id=info.model_id, await_creation_for=60
+        )
+        return str(made.version)
+
+    def describe(self, version: str, description: str, tags: dict[str, str]) -> None:
+        self.client.update_model_version(self.name, version, description)
+        for tag, value in tags.items():
+            self.client.set_model_version_tag(self.name, version, tag, value[:5000])
+
+    def describe_decision(self, version: str, decision: str) -> None:
+        self.client.set_model_version_tag(self.name, version, DECISION, decision)
+
+    def point(self, alias: str, version: str) -> None:
+        """An alias moves to a version; a version that becomes champion is no challenger any more."""
+        self.client.set_registered_model_alias(self.name, alias, version)
+        if alias == CHAMPION:
+            challenger = self.holder(CHALLENGER)
+            if challenger is not None and str(challenger.version) == version:
+                self.client.delete_registered_model_alias(self.name, CHALLENGER)
+
+    def training_run(self, dataset: str, model: str, key: str) -> str | None:
+        """The tracked run of the cross-validation that chose the model."""
+        where = f"tags.{DATASET} = '{dataset}' and tags.{MODEL} = '{model}' and tags.`{KEY}` = '{key}'"
+        found = self.client.search_runs([self.experiment], where, max_results=1)
+        return found[0].info.run_id if found else None
+
+    def _ensure(self) -> None:
+        try:
+            self.client.get_registered_model(self.name)
+        except MlflowException:
+            self.client.create_registered_model(self.name)
+
+
+def signature(encoder: RawEncoder) -> ModelSignature:
+    """Raw columns: numbers as double, nominal ones as text; and the switch."""
+    columns: list[ColSpec | TensorSpec] = [
+        ColSpec(DataType.double if categories is None else DataType.string, name)
+        for name, categories in zip(encoder.columns_, encoder.categories_)
+    ]
+    switch = ParamSpec("output", DataType.string, "label")
+    return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema([switch]))
+
+
+def requirements(class_path: str) -> list[str]:
+    """The pins of every logged pipeline, and of the package of the classifier, if it is another one."""
+    pins = run_content.requirements()
+    package = class_path.split(".")[0]
+    others = metadata.packages_distributions().get(package, []) if package not in ("ldep", "sklearn") else []
+    return sorted({*pins, *(f"{other}=={metadata.version(other)}" for other in others)})
+
+
+def files_digest(folder: Path) -> str:
+    """sha256 over the files of a model that decide what it answers: its data and its code."""
+    files = sorted(path for part in ("data", "code") for path in (folder / part).rglob("*") if path.is_file())
+    listed = [(str(path.relative_to(folder)), file_digest(path)) for path in files if "__pycache__" not in path.parts]
+    return digest(listed)
+
+
+def tags(metrics: dict[str, float], facts: dict[str, Any]) -> dict[str, str]:
+    """Tags of a version: each metric, and the facts as text."""
+    shown = {name: value if isinstance(value, str) else json.dumps(value) for name, value in facts.items()}
+    return {**{METRIC + name: repr(value) for name, value in metrics.items()}, **shown}
+
+
+def metric(version: ModelVersion, name: str) -> float | None:
+    held = version.tags.get(METRIC + name)
+    return None if held is None else float(held)

@@ -1,0 +1,36 @@
+"""`mlflow models serve` on the champion of a set, and a curl line to try it with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from pipeline import local_model, registry, served, tracking
+from pipeline.encoder import RawEncoder
+
+
+def run(name: str, alias: str = registry.CHAMPION, port: int = 5001, root: Path = Path()) -> None:
+    """Print the line, and become the server."""
+    uri = f"models:/{registry.name_of(name)}@{alias}"
+    model = local_model.load(uri, root)  # what cannot be loaded is said here, not by a server that does not start
+    print(f"{uri} on http://127.0.0.1:{port}/invocations; when it says 'startup complete':\n")
+    print(curl(model.encoder, port), flush=True)
+    print()
+    os.environ["MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR"] = "false"
+    os.environ["MLFLOW_TRACKING_URI"] = tracking.store_uri(root)
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.execv(sys.executable, [sys.executable, "-m", "mlflow", *arguments(uri, port)])
+
+
+def arguments(uri: str, port: int) -> list[str]:
+    return ["models", "serve", "-m", uri, "--env-manager", "local", "--host", "127.0.0.1", "--port", str(port)]
+
+
+def curl(encoder: RawEncoder, port: int) -> str:
+    """A request with one row that the encoder knows: its usual values."""
+    body = {"dataframe_records": [served.example(encoder)], "params": {"output": "full"}}
+    data = shlex.quote(json.dumps(body, ensure_ascii=False))
+    return f"curl http://127.0.0.1:{port}/invocations -H 'Content-Type: application/json' -d {data}"
