@@ -30,7 +30,9 @@ def install() -> None:
 
     def invocations(data: Any, content_type: str | None, model: Any, input_schema: Any) -> Any:
         try:
-            return unguarded(data, content_type or "none", model, input_schema)
+            csv = (content_type or "").strip().startswith("text/csv")
+            # A CSV is read without the signature: MLflow cannot read one whose columns may be of any type.
+            return unguarded(data, content_type or "none", model, None if csv else input_schema)
         except MlflowException as error:
             code = error.error_code if error.get_http_status_code() < 500 else ErrorCode.Name(BAD_REQUEST)
             raise MlflowException(shortened(error.message), ErrorCode.Value(code)) from None

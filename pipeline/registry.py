@@ -21,6 +21,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema, TensorSpec
+from mlflow.types.schema import AnyType
 
 import ldep
 import pipeline
@@ -119,11 +120,12 @@ class Registry:
 
 
 def signature(encoder: RawEncoder) -> ModelSignature:
-    """Raw columns: numbers as double, nominal ones as text; and the switch."""
-    columns: list[ColSpec | TensorSpec] = [
-        ColSpec(DataType.double if categories is None else DataType.string, name)
-        for name, categories in zip(encoder.columns_, encoder.categories_)
-    ]
+    """The raw columns, by name; and the switch.
+
+    Their type is `any`: as `double` MLflow refuses whole numbers that come from Python or from `mlflow models predict`,
+    and as `string` missing cells become the text None. The encoder knows better what a cell may be.
+    """
+    columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), name) for name in encoder.columns_]
     switch = ParamSpec("output", DataType.string, "label")
     return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema([switch]))
 

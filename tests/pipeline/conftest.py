@@ -118,3 +118,11 @@ def assert_nothing_written(cache: Path, before: dict[str, bytes]) -> None:
     assert snapshot(cache) == before
     assert not Path("data/raw").exists()
     assert not Path("data/provenance").exists()
+
+
+@pytest.fixture(scope="session")
+def registered_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose models are registered; to be read, not changed."""
+    from tests.pipeline import registered
+
+    return registered.make(tmp_path_factory.mktemp("registered"))
