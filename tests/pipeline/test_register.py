@@ -1,0 +1,225 @@
+"""Registration: which model, once, which alias, and in which form it is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pytest
+import skops.io
+
+from pipeline import calibration, champion, final, local_model, params, register, registry, results, served, trusted
+from pipeline.champion import Measured
+from pipeline.errors import UserError
+from tests.pipeline import registered, tiny
+
+NAME = registered.NAME
+MODEL = f"ldep-{NAME}"
+
+
+@pytest.fixture
+def project(registered_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy with a registry of its own, in which nothing is registered yet."""
+    folder = tmp_path / "project"
+    shutil.copytree(registered_project, folder, ignore=shutil.ignore_patterns("*.log", "registry", "mlartifacts"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(folder)
+    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+    client = mlflow.MlflowClient()
+    for held in client.search_registered_models():
+        client.delete_registered_model(held.name)
+    return folder
+
+
+def versions() -> list:
+    return sorted(mlflow.MlflowClient().search_model_versions(f"name = '{MODEL}'"), key=lambda held: int(held.version))
+
+
+def aliases() -> dict[str, str]:
+    held = mlflow.MlflowClient().get_registered_model(MODEL).aliases
+    return {alias: str(version) for alias, version in held.items()}
+
+
+def test_a_version_says_where_it_comes_from(project):
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    assert json.loads((project / f"registry/{NAME}.json").read_text()) == record
+    (version,) = versions()
+    table = results.read(NAME)
+    mean = table[(table["model"] == "ldep") & (table["metric"] == "accuracy")]["value"].mean()
+    assert float(version.tags["metric.accuracy"]) == record["metrics"]["accuracy"] == pytest.approx(mean)
+    assert version.tags["data_digest"] == record["data_digest"]
+    assert version.tags["command"] == f"ldep register {NAME}"
+    assert set(version.tags) >= {"commit", "settings", "source", "model", "decision", "why"}
+    assert f"Decision: {record['why']}." in version.description
+    run = mlflow.MlflowClient().get_run(version.run_id)  # of the cross-validation
+    assert run.data.tags["model"] == "ldep"
+    assert aliases() == {"champion": "1"}
+
+
+def test_the_same_model_is_registered_once(project):
+    first = register.run(NAME, registered.with_candidates("ldep"))
+    assert register.run(NAME, registered.with_candidates("ldep")) == first
+    assert len(versions()) == 1
+
+
+def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(project, caplog):
+    caplog.set_level(logging.INFO)
+    register.run(NAME, registered.with_candidates("linear"))
+    better = register.run(NAME, registered.with_candidates("ldep"))
+    assert (better["version"], better["decision"]) == (2, "champion")
+    assert "more than the margin 0" in better["why"]
+    assert better["why"] in caplog.text
+    assert aliases() == {"champion": "2"}
+    again = register.run(NAME, registered.with_candidates("linear"))
+    assert again["version"] == 1  # nothing new, and so nothing to decide
+    assert aliases() == {"champion": "2"}
+
+
+def test_a_margin_keeps_the_champion(project):
+    register.run(NAME, registered.with_candidates("linear"))
+    record = register.run(NAME, registered.with_candidates("ldep", margin=0.5))
+    assert record["decision"] == "challenger"
+    assert "not more than the margin 0.5" in record["why"]
+    assert aliases() == {"champion": "1", "challenger": "2"}
+    forced = register.run(NAME, registered.with_candidates("ldep", margin=0.5), promote=True)
+    assert forced["decision"] == "champion"
+    assert forced["why"].startswith("asked for by --promote")
+    assert aliases() == {"champion": "2"}
+
+
+def test_the_winner_is_the_best_of_all_candidates_whatever_its_family(project):
+    record = register.run(NAME, registered.with_candidates())
+    assert record["model"] == "ldep"
+    assert list(record["standing"]) == ["ldep", "linear"]
+
+
+def test_cut_off_before_its_decision_a_version_is_decided_later(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    client = mlflow.MlflowClient()
+    client.delete_registered_model_alias(MODEL, "champion")
+    client.delete_model_version_tag(MODEL, "1", registry.DECISION)
+    assert register.run(NAME, registered.with_candidates("ldep"))["decision"] == "champion"
+    assert aliases() == {"champion": "1"}
+    assert len(versions()) == 1
+
+
+def test_cut_off_before_its_version_a_model_is_logged_again_and_not_twice(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    client = mlflow.MlflowClient()
+    client.delete_registered_model(MODEL)
+    key = register.run(NAME, registered.with_candidates("ldep"))["key"]
+    experiment = client.get_experiment_by_name("ldep").experiment_id
+    assert len(client.search_logged_models([experiment], f"tags.`{registry.FINAL_KEY}` = '{key}'")) == 1
+
+
+def test_no_pickle_is_stored(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    folder = local_model.fetch(f"models:/{MODEL}@champion")
+    names = [path.name for path in folder.rglob("*") if path.is_file()]
+    assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib", ".cloudpickle"))]
+    content = (folder / "data/served/pipeline.skops").read_bytes()
+    assert set(skops.io.get_untrusted_types(data=content)) <= set(trusted.TYPES)
+    assert "pickle" not in (folder / "MLmodel").read_text()
+
+
+def test_a_changed_file_is_refused(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    folder = local_model.fetch(uri)
+    path = folder / "data/served/pipeline.skops"
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(UserError, match="changed after it was registered; it is not loaded"):
+        local_model.load(uri)
+    with pytest.raises(mlflow.MlflowException, match="was changed after it was registered"):  # in a server, too
+        mlflow.pyfunc.load_model(str(folder))
+
+
+def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(project, tmp_path):
+    model = tiny.FailsOnFold().fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match=r"tests\.pipeline\.tiny\.FailsOnFold, not on the list"):
+        served.save(tmp_path, model, None)
+    content = skops.io.dumps(model)
+    (tmp_path / served.PIPELINE).write_bytes(content)
+    facts = {"sha256": hashlib.sha256(content).hexdigest(), "sigmoid": None}
+    (tmp_path / served.FACTS).write_text(json.dumps(facts))
+    with pytest.raises(mlflow.MlflowException, match="FailsOnFold"):
+        served.load(tmp_path)
+
+
+def test_without_results_or_with_no_candidate_the_reason_is_said(project):
+    with pytest.raises(UserError, match=r"none of the candidates \(none\) has a accuracy"):
+        register.run(NAME, registered.with_candidates("ldep").model_copy(update={"models": ["linear"]}))
+    shutil.rmtree("results")
+    with pytest.raises(UserError, match=f"run `ldep train {NAME}` first"):
+        register.run(NAME, registered.with_candidates("ldep"))
+
+
+def test_without_tracking_the_winner_is_told_and_nothing_registered(project):
+    values = registered.with_candidates("ldep").model_copy(update={"tracking": params.Tracking(enabled=False)})
+    record = register.run(NAME, values)
+    assert (record["model"], record["registered"]) == ("ldep", None)
+    assert not mlflow.MlflowClient().search_registered_models()
+
+
+def test_a_tuned_winner_and_a_committee_take_the_settings_of_a_study_of_all_rows(project):
+    tuned = tiny.values()["classifiers"]
+    entries = {"linear": registered.CLASSIFIERS["linear"], "ldep": {**tuned["ldep"], "trials": 2}}
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
+    values |= {"models": ["committee"], "classifiers": {**entries, "committee": tuned["committee"]}}
+    checked = params.check({**values, "execution": {"n_jobs": 1}})
+    work = final.plan(NAME, "committee", checked, Path())
+    chosen = json.loads(Path(f"tuned/{NAME}.ldep.json").read_text())["chosen"]
+    assert chosen.items() <= work.settings["estimator"]["params"].items()
+
+
+def test_params_name_what_is_wrong():
+    with pytest.raises(UserError, match=r"register\.candidates: 'ldpe' is not one of classifiers; did you mean 'ldep'"):
+        tiny.checked(register={"candidates": ["ldpe"]})
+    with pytest.raises(UserError, match=r"unknown key 'register\.metrc'; did you mean 'metric'"):
+        tiny.checked(register={"metrc": "accuracy"})
+    with pytest.raises(UserError, match=r"'register\.margin'"):
+        tiny.checked(register={"margin": -1.0})
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "promoted", "why"),
+    [
+        (0.9, None, True, "there was no champion"),
+        (0.9, Measured("1", 0.8, "d"), True, "better by 0.1000, more than the margin 0.05"),
+        (0.84, Measured("1", 0.8, "d"), False, "not more than the margin 0.05"),
+        (0.7, Measured("1", 0.8, "d"), False, "-0.1000"),
+        (0.9, Measured("1", 0.8, "other"), False, "measured on other data or folds"),
+        (0.9, Measured("1", None, "d"), False, "has no accuracy to compare with"),
+    ],
+)
+def test_the_rule(new, old, promoted, why):
+    decision = champion.decide(Measured("2", new, "d"), old, params.Register(margin=0.05))
+    assert decision.promoted is promoted
+    assert why in decision.why
+
+
+def test_a_probability_is_what_happens():
+    rng = np.random.default_rng(0)
+    decision = rng.normal(size=20_000) * 7
+    truth = rng.random(20_000) < 1 / (1 + np.exp(-(0.4 * decision - 1)))
+    fitted = calibration.fit(decision, truth)
+    # Standard errors at 20,000 rows: 0.007 and 0.025; three of them.
+    assert fitted.slope == pytest.approx(0.4, abs=0.02)
+    assert fitted.offset == pytest.approx(-1, abs=0.08)
+
+
+def test_a_probability_stays_finite_when_the_classes_are_apart():
+    fitted = calibration.fit(np.array([-1.0, -1.0, 1.0, 1.0]), np.array([False, False, True, True]))
+    assert np.isfinite([*fitted]).all()
+    assert 0 < fitted(np.array([-1.0]))[0] < 0.5
+
+
+def test_missing_folds_of_a_metric_disqualify(project):
+    table = results.read(NAME)
+    table.loc[(table["model"] == "ldep") & (table["fold"] == 1), "value"] = np.nan
+    assert final.winner(NAME, table, registered.with_candidates()).model == "linear"
