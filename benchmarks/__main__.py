@@ -12,6 +12,7 @@ BENCHMARKS = {
     "dccp": "time and hinge against CVXPY + DCCP (5 minutes)",
     "scaling": "growth with rows and pieces, predict (2 minutes)",
     "morpho": "time and accuracy against sklearn-morpho (half an hour)",
+    "serving": "latency, load and batch scoring of a served model (15 minutes)",
     "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
 }
 

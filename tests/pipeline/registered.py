@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import requests
 import yaml
 
-from pipeline import params, register, serve
+from benchmarks.server import serving
+from pipeline import params, register
 from pipeline.__main__ import main
 
+__all__ = ["BASELINE", "CLASSIFIERS", "NAME", "inside", "make", "rows", "serving", "with_candidates"]
 NAME, BASELINE = "shop", "shop-baseline"
 CLASSIFIERS = {
     "linear": {"class": "sklearn.svm.SVC", "params": {"kernel": "linear"}},
@@ -85,43 +80,3 @@ def with_candidates(*names: str, **rule: Any) -> params.Params:
     """The project's parameters, with another section `register`."""
     chosen = params.Register(candidates=list(names), **rule)
     return params.load().model_copy(update={"register_": chosen})
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
-@contextlib.contextmanager
-def serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
-    """`mlflow models serve` in a process of its own; its address and its process id."""
-    port = free_port()
-    environment = {
-        **os.environ,
-        "MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
-    log = (folder / f"server-{port}.log").open("w")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", *serve.arguments(uri, port)],
-        cwd=folder,
-        env=environment,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(240):
-            with contextlib.suppress(requests.ConnectionError):
-                if requests.get(f"{address}/ping", timeout=5).ok:
-                    break
-            assert process.poll() is None, Path(log.name).read_text()
-            time.sleep(0.5)
-        yield address, process.pid
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(30)
-        log.close()
