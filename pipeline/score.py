@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,10 +40,18 @@ def run(uri: str, source: Path, target: Path, explain: bool = False, root: Path 
     began, done = time.monotonic(), 0
     with replacing(target) as part, _writer(part, target.suffix) as write, tqdm(unit=" rows", disable=None) as bar:
         try:
-            for piece in _pieces(source, model):
-                write(table(model, piece, explain))
-                done += len(piece)
-                bar.update(len(piece))
+            # One piece is scored while the one before is written: at most three are held.
+            with ThreadPoolExecutor(1) as other:
+                writing: Future[None] | None = None
+                for piece in _pieces(source, model):
+                    answers = table(model, piece, explain)
+                    if writing is not None:
+                        writing.result()
+                    writing = other.submit(write, answers)
+                    done += len(piece)
+                    bar.update(len(piece))
+                if writing is not None:
+                    writing.result()
         except (pa.ArrowInvalid, pa.ArrowKeyError, ValueError) as error:
             raise UserError(f"{source}, after row {done}: {error}") from None
         if not done:  # the columns of an empty table are still its columns
@@ -57,8 +66,8 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool) -> pa.Table
     X = np.empty((0, len(model.columns))) if piece is None else model.numbers(piece.to_pandas())
     empty = not len(X)
     positive, values = (np.zeros(0, bool), np.zeros(0)) if empty else model.score(X)
-    columns = {"class": pa.DictionaryArray.from_arrays(positive.astype(np.int8), pa.array(model.classes, pa.string()))}
-    columns["class"] = columns["class"].cast(pa.string())
+    classes = pa.array(model.classes, pa.string())
+    columns = {"class": pa.DictionaryArray.from_arrays(positive.view(np.int8), classes)}
     if values is not None and model.sigmoid is not None:
         columns["decision"] = pa.array(values)
         columns[f"probability_of_{model.classes[1]}"] = pa.array(model.sigmoid(values))
@@ -109,6 +118,11 @@ def _check(source: Path, columns: list[str], there: list[str]) -> None:
             raise UserError(f"{source} has no column '{name}'; {nearest(name, there)}")
 
 
+def _plain(rows: pa.Table) -> pa.Table:
+    """A CSV file takes no dictionaries."""
+    return rows.set_column(0, "class", rows.column(0).cast(pa.string()))
+
+
 @contextmanager
 def _writer(part: Path, suffix: str) -> Iterator[Write]:
     """Opened by the first table, whose columns are those of all."""
@@ -116,9 +130,13 @@ def _writer(part: Path, suffix: str) -> Iterator[Write]:
 
     def write(rows: pa.Table) -> None:
         if not opened:
-            kind = pyarrow.parquet.ParquetWriter if suffix == ".parquet" else pyarrow.csv.CSVWriter
-            opened.append(kind(str(part), rows.schema))
-        opened[0].write_table(rows) if suffix == ".parquet" else opened[0].write(rows)
+            if suffix == ".parquet":
+                # Scores do not repeat, and do not shrink: looking for it costs more than all the rest.
+                options = {"use_dictionary": ["class"], "compression": {"class": "snappy"}, "write_statistics": False}
+                opened.append(pyarrow.parquet.ParquetWriter(part, rows.schema, **options))
+            else:
+                opened.append(pyarrow.csv.CSVWriter(part, _plain(rows).schema))
+        opened[0].write_table(rows) if suffix == ".parquet" else opened[0].write(_plain(rows))
 
     try:
         yield write

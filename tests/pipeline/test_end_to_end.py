@@ -44,7 +44,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         split={"folds": 3, "seed": 1},
         tuning={"folds": 3},
         execution={"seed": 0, "n_jobs": 1},  # starting a pool would take longer than the work
-        tracking={"experiment": "suite"},
+        tracking={"enabled": True, "experiment": "suite"},
+        register={"metric": "accuracy", "margin": 0.0},
     )
     (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
     (folder / ".gitignore").write_text(".ldep/\nmlflow.db\nmlartifacts/\n__pycache__/\n")
@@ -90,6 +91,16 @@ def test_dvc_shows_metrics_plots_and_the_story(copy):
     dag = killing.finish(copy, "dvc", "dag", "--dot")
     for edge in ('"impute" -> "train@one"', '"split" -> "train@one"'):
         assert edge in dag
+
+
+def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
+    output = killing.finish(copy, "dvc", "repro", "register")
+    for name in ("one", "two"):
+        record = json.loads((copy / f"registry/{name}.json").read_text())
+        assert (record["registered"], record["version"], record["decision"]) == (f"ldep-{name}", 1, "champion")
+        assert f"ldep-{name} version 1" in output
+    assert killing.check_runs(copy, "suite") == 2 * 3  # a final model is no run
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro", "register")
 
 
 def test_another_parameter_of_one_model_refits_that_model_alone(copy):
