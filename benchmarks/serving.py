@@ -161,9 +161,12 @@ from pathlib import Path
 from pipeline import local_model
 frame = pd.read_parquet(sys.argv[2])
 model = local_model.load(sys.argv[1])
-began = time.perf_counter()
-model.pipe.predict(frame)
-print(time.perf_counter() - began)
+best = float("inf")
+for _ in range(3):
+    began = time.perf_counter()
+    model.pipe.predict(frame)
+    best = min(best, time.perf_counter() - began)
+print(best)
 """
 REGISTERED = """
 import sys, time, pandas as pd, mlflow

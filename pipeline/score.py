@@ -23,7 +23,7 @@ from pipeline.sources.frames import MISSING
 
 log = logging.getLogger(__name__)
 ROWS = 100_000  # of a Parquet file at a time
-BYTES = 8 << 20  # of a CSV file at a time
+BYTES = 1 << 20  # of a CSV file at a time; pyarrow reads up to 32 such pieces ahead
 Write = Callable[[pa.Table], None]
 
 
@@ -82,7 +82,7 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool) -> pa.Table
 def _pieces(source: Path, model: ServedModel) -> Iterator[pa.Table]:
     columns, categories = model.encoder.columns_, model.encoder.categories_
     if source.suffix == ".parquet":
-        file = pyarrow.parquet.ParquetFile(source)
+        file = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # a buffer would hold what was read
         _check(source, columns, file.schema_arrow.names)
         for batch in file.iter_batches(batch_size=ROWS, columns=columns):
             yield _with_dictionaries(pa.Table.from_batches([batch]))
