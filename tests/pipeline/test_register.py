@@ -12,12 +12,27 @@ import mlflow
 import numpy as np
 import pytest
 import skops.io
+from sklearn.pipeline import Pipeline
 
-from pipeline import calibration, champion, final, local_model, params, register, registry, results, served, trusted
+from pipeline import (
+    calibration,
+    champion,
+    final,
+    impute,
+    local_model,
+    models,
+    params,
+    register,
+    registry,
+    results,
+    served,
+    trusted,
+)
 from pipeline.champion import Measured
 from pipeline.errors import UserError
 from tests.pipeline import registered, tiny
 
+ROOT = Path(__file__).parents[2]
 NAME = registered.NAME
 MODEL = f"ldep-{NAME}"
 
@@ -223,3 +238,19 @@ def test_missing_folds_of_a_metric_disqualify(project):
     table = results.read(NAME)
     table.loc[(table["model"] == "ldep") & (table["fold"] == 1), "value"] = np.nan
     assert final.winner(NAME, table, registered.with_candidates()).model == "linear"
+
+
+@pytest.mark.parametrize("model", params.load(ROOT / "params.yaml").models)
+def test_every_model_of_the_default_suite_can_be_stored_and_answers_the_same(model, tmp_path):
+    values = params.load(ROOT / "params.yaml")
+    frame = registered.rows(60).astype({"grade": "category", "colour": "category"})
+    numbers, encoder = impute.impute(frame)
+    chosen = {name: 2 for name in ("r1", "r2") if model.startswith("ldep")}
+    settings = models.settings_for(model, values.classifiers, chosen, 60, 4)
+    pipe = models.pipeline(values.classifiers[model], settings, values.impute, 0)
+    pipe.fit(numbers.iloc[:, :-1].to_numpy(), frame["sold"].to_numpy(dtype=str))
+    whole = Pipeline([("encode", encoder), *pipe.steps])
+    served.save(tmp_path, whole, calibration.Sigmoid(1.0, 0.0))
+    loaded = served.load(tmp_path)
+    made = served.ServedModel(whole, calibration.Sigmoid(1.0, 0.0))
+    assert loaded.predict(frame, {"output": "full"}) == made.predict(frame, {"output": "full"})
