@@ -8,10 +8,11 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DATASET ?= banana
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper ui protocol bench lock clean
+.PHONY: help setup test lint types repro paper serve serve-test ui protocol bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,13 +36,19 @@ types: $(READY) ## mypy
 	mypy
 
 test: lint types ## lint, types, unit, property and end-to-end tests
-	python -m pytest -n 2 --dist loadfile
+	python -m pytest -n 2 --dist loadgroup
 
 repro: $(READY) ## the main job: dvc repro on the data sets that need no network
 	dvc repro --keep-going
 
 paper: $(READY) ## the same on the paper's 30 sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
 	dvc exp run -S "datasets=[$$(ldep datasets --names)]"
+
+serve: $(READY) ## serve the champion of DATASET, with a curl line to copy
+	ldep serve $(DATASET)
+
+serve-test: $(READY) ## load a registered model in an environment made from its own requirements
+	python -m pytest tests/pipeline/check_environment.py --timeout 1800
 
 ui: $(READY) ## the MLflow UI on the runs of MLFLOW_TRACKING_URI, or of this folder
 	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
