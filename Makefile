@@ -36,7 +36,7 @@ types: $(READY) ## mypy
 	mypy
 
 test: lint types ## lint, types, unit, property and end-to-end tests
-	python -m pytest -n 2 --dist loadgroup
+	python -m pytest -n 2 --dist loadfile
 
 repro: $(READY) ## the main job: dvc repro on the data sets that need no network
 	dvc repro --keep-going
