@@ -87,12 +87,12 @@ def run(work: Tune, tick: Callable[[float], None] = lambda best: None) -> dict[s
         warnings.simplefilter("ignore")  # the final fit of the chosen setting reports its own
         evaluate = Evaluation(work, rows.X[part], rows.y[part], known(study))
         while (index := len(finished(study))) < trials:
-            if index and spent(study) > work.tuning.seconds:
+            if index and spent(finished(study)) > work.tuning.seconds:
                 break
             one_trial(study, index, work, evaluate)
             tick(_best(study))
     record = outcome(study, trials, work.tuning.seconds, work.model)
-    record["chosen"] = models.from_trial(study.best_trial.params, work.entry.search)
+    record["chosen"] = models.from_trial(record.pop("params"), work.entry.search)
     Store(work.store).put(work.key, record)
     return record
 
@@ -136,9 +136,9 @@ def known(study: optuna.Study) -> dict[str, dict[int, float]]:
     return values
 
 
-def spent(study: optuna.Study) -> float:
-    """Seconds of all finished trials, of earlier processes too."""
-    return sum(trial.duration.total_seconds() for trial in finished(study) if trial.duration)
+def spent(trials: list[FrozenTrial]) -> float:
+    """Seconds of trials, of earlier processes too."""
+    return sum(trial.duration.total_seconds() for trial in trials if trial.duration)
 
 
 @dataclass
@@ -207,18 +207,21 @@ def _best(study: optuna.Study) -> float:
 
 
 def outcome(study: optuna.Study, trials: int, seconds: float, model: str) -> dict[str, Any]:
-    """What the study came to, as plain values."""
-    done = finished(study)
+    """What the first `trials` trials came to, as plain values: a journal may hold more, of a larger budget."""
+    done = finished(study)[:trials]
     errors = [trial.user_attrs[ERROR] for trial in done if ERROR in trial.user_attrs]
-    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+    complete = [trial for trial in done if trial.state == TrialState.COMPLETE]
+    if not complete:
         raise ValueError(f"tuning {model}: no trial of {len(done)} succeeded; the last: {errors[-1]}")
+    best = max(complete, key=lambda trial: (trial.value, -trial.number))
     message = f"tuning stopped after {len(done)} of {trials} trials: {seconds:g} s" if len(done) < trials else ""
     return {
-        "value": study.best_value,
+        "value": best.value,
+        "params": best.params,
         "trials": len(done),
         "pruned": sum(trial.state == TrialState.PRUNED for trial in done),
         "failed": len(errors),
-        "seconds": spent(study),
+        "seconds": spent(done),
         "cpu_seconds": sum(trial.user_attrs.get(CPU, 0.0) for trial in done),
         "message": message,
     }

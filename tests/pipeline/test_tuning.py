@@ -108,6 +108,13 @@ def test_cut_off_anywhere_it_goes_on_as_if_nothing_had_happened(root):
         assert trials_of(work) == trials, f"cut at byte {cut} of {len(journal)}"
 
 
+def test_trials_of_a_larger_budget_do_not_count_in_a_smaller_one(root):
+    """The journal does not depend on the budget: after eight trials, a budget of three must give what three give."""
+    alone = without_times(tuning.run(study(root, trials=3, state="alone")))
+    tuning.run(study(root, trials=8))
+    assert without_times(tuning.run(study(root, trials=3))) == alone
+
+
 def test_what_an_interrupted_trial_had_computed_is_kept(root):
     entry = {
         "class": "tests.pipeline.tiny.Counting",
