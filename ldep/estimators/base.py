@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -9,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ldep import samples
 
 
-class TauClassifier(ClassifierMixin, BaseEstimator):
+class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier whose answer is the sign of tau: classes_[1] where tau >= 0, classes_[0] elsewhere.
 
     Subclasses implement `fit` and `_tau`.
     """
 
+    @abstractmethod
     def _tau(self, X: np.ndarray) -> np.ndarray:
         """tau of the rows of a checked X."""
-        raise NotImplementedError
 
     def _check_rows(self, X, y, sample_weight) -> samples.Samples:
         """Check what came in, set classes_, and return the rows as they came, with y = -1 or +1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
@@ -106,9 +107,9 @@ class MorphologicalPerceptron(TauClassifier):
         self.n_iter_ = solution.n_iter
         return self
 
+    @abstractmethod
     def _keep(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
         """Set the fitted attributes from the solution around the mean."""
-        raise NotImplementedError
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
