@@ -40,7 +40,7 @@ def solve(
     tol: float = 1e-3,
     verbose: int = 0,
     engine: str = "auto",
-    n_kicks: int = 3,
+    n_kicks: int = 8,
 ) -> Solution:
     """Minimise F from theta; `max_iter` counts subproblems (default 200)."""
     max_iter = 200 if max_iter is None else max_iter
