@@ -42,6 +42,11 @@ def store_uri(root: Path = Path()) -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{root.resolve() / DATABASE}"
 
 
+def owner(root: Path) -> str:
+    """Marks the runs of this project on this machine: what another one left unfinished may still be at work."""
+    return digest(platform.node(), str(root.resolve()))[:12]
+
+
 def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, str]:
     """A client of MLFLOW_TRACKING_URI or of a SQLite file in the project; and the experiment's id, made if new."""
     for name in ("mlflow", "alembic"):
@@ -96,7 +101,7 @@ class Tracker(Listener):
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
         self.records: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
         self.client, self.experiment = connect(params.experiment, root)
-        self.owner = digest(platform.node(), str(root.resolve()))[:12]
+        self.owner = owner(root)
         self.commit = machine.commit()
         self._existing = self._clear()
         self.seconds = time.process_time() - began
