@@ -80,7 +80,8 @@ def build(folder: Path, root: Path) -> dict[str, Any]:
     alone = {"lines": lines, "models": held.models, "caption": table1.CAPTION}
     write_text(folder / "table.html", page.render("table1_alone.html", **alone))
     claims, ranks, cost = significance.claims(held), significance.ranks(held), costs.per_model(table)
-    drawn = {name: drawing.save(made, folder / "figures", name) for name, made in _figures(table, held, ranks, cost, root)}
+    made = _figures(table, held, ranks, cost, root)
+    drawn = {name: drawing.save(figure, folder / "figures", name) for name, figure in made}
     decisions = records.decisions(held.sets, root)
     failed = table[(table["status"] == "failed") & (table["metric"] == "accuracy")]
     return {
@@ -134,7 +135,7 @@ def _figures(
         yield "times", figures.times(seconds)
         yield "costs", figures.costs(cost)
     if held.complete:
-        yield "score_and_time", figures.score_and_time(held, seconds, cost, fits)
+        yield "score_and_time", figures.score_and_time(held, cost, fits)
     if ranks is not None:
         yield "ranks", figures.ranking(ranks)
     if len(held.models) > 1:
@@ -160,11 +161,11 @@ def _cards(held: scores.Scores) -> list[dict[str, Any]]:
         best = max(others, key=lambda model: mean[model])
         cards.append({"model": best, "text": names.label(best), "value": mean[best], "note": "best of the others here"})
     if len(printed) and len(printed) == len(held.sets):
-        cards.append({"model": None, "text": "The paper's ℓ-DEP", "value": printed["ldep"].mean(), "note": "as printed"})
+        cards.append({"model": None, "text": "ℓ-DEP", "value": printed["ldep"].mean(), "note": "in the paper"})
         best = printed.mean().idxmax()
         if best != "ldep":
-            note = f"the paper's best model, {names.label(best)}"
-            cards.append({"model": None, "text": "As printed", "value": printed[best].mean(), "note": note})
+            note = "best of the paper's five"
+            cards.append({"model": None, "text": names.label(best), "value": printed[best].mean(), "note": note})
     return cards
 
 

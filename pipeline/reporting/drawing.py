@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from pipeline.files import replacing, write_text
 
@@ -28,6 +30,7 @@ THEME = {
     "other": ("#7b8593", "#99a3b1"),
 }
 INK, MUTED, GRID = THEME["ink"][0], THEME["muted"][0], THEME["grid"][0]
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 STYLE = {
     "svg.fonttype": "none",
@@ -73,15 +76,23 @@ def style() -> Any:
     return matplotlib.rc_context(STYLE)
 
 
+def plain_numbers(*scales: Any) -> None:
+    """0.01, 0.1, 1, ... on a logarithmic scale."""
+    for scale in scales:
+        scale.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        scale.set_minor_formatter(NullFormatter())
+
+
 def save(made: Figure, folder: Path, name: str) -> str:
     """Write NAME.svg and NAME.png; return the SVG for a page that defines the colours itself."""
     with style():
         text = io.StringIO()
-        made.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, dpi=150)
+        made.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, dpi=110)
+        made.set_layout_engine("none")  # it is laid out: once is enough
         with replacing(folder / f"{name}.png") as part:
             made.savefig(part, format="png", facecolor="white", dpi=150, metadata={"Software": None})
     svg = _themed(text.getvalue(), name)
-    write_text(folder / f"{name}.svg", svg.replace("<defs>", f"<style>{variables()}</style><defs>", 1))
+    write_text(folder / f"{name}.svg", svg.replace("<style>", f"<style>{variables()}", 1))
     return svg
 
 
@@ -89,19 +100,30 @@ def variables() -> str:
     """The colours as CSS, by what the reader prefers."""
     light = "".join(f"--{key}:{value[0]};" for key, value in THEME.items())
     dark = "".join(f"--{key}:{value[1]};" for key, value in THEME.items())
-    return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f":root{{--font:{FONT};{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
 def _themed(svg: str, name: str) -> str:
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     for key, (light, _) in THEME.items():
         svg = svg.replace(light, f"var(--{key})")
-    svg = svg.replace("'DejaVu Sans'", FONT.replace("'", "&apos;"))
+    svg = svg.replace("'DejaVu Sans'", "var(--font)")
+    svg = re.sub(r'(<g) id="[^"]*"| transform="rotate\(-0 [^"]*"', r"\1", svg).replace("<g/>", "")
     # Two pictures in one page must not share ids.
-    svg = re.sub(r'id="(\w+)"', rf'id="{name}-\1"', svg)
-    svg = re.sub(r'href="#(\w+)"', rf'href="#{name}-\1"', svg)
-    svg = re.sub(r"url\(#(\w+)\)", rf"url(#{name}-\1)", svg)
-    svg = re.sub(r'<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', r"<svg \1", svg, count=1)
-    svg = re.sub(r'height="[\d.]+pt" |width="[\d.]+pt" ', "", svg, count=2)
-    return re.sub(r"\n\s*", "\n", svg)
+    svg = re.sub(r'(id="|href="#|url\(#)(\w+)', rf"\g<1>{name}-\g<2>", svg)
+    svg = re.sub(r"(\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is enough
+    svg = _with_classes(re.sub(r"\n\s*", "\n", svg), name)
+    # As wide as the page allows, up to a little more than it was drawn.
+    width = float(re.findall(r'width="([\d.]+)pt"', svg)[0]) * 4 / 3
+    return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg xmlns="{SVG}" xmlns:xlink="{XLINK}" \1 '
+                  f'style="max-width:{1.15 * width:.0f}px">', svg, count=1)  # fmt: skip
+
+
+def _with_classes(svg: str, name: str) -> str:
+    """Styles that stand at many elements, said once: half of the size."""
+    often = [text for text, count in Counter(re.findall(r' style="([^"]*)"', svg)).most_common() if count > 2]
+    rules = []
+    for number, text in enumerate(often):
+        svg = svg.replace(f' style="{text}"', f' class="{name}-{number}"')
+        rules.append(f".{name}-{number}{{{text}}}")
+    return svg.replace("<defs>", f"<style>{''.join(rules)}</style><defs>", 1)

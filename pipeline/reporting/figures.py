@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,8 +27,9 @@ def _boxes(values: pd.DataFrame, models: list[str], xlabel: str, log: bool) -> F
             held, hue = values[model].dropna().to_numpy(), drawing.colour(names.family(model))
             axes.boxplot(
                 held, positions=[place], orientation="horizontal", widths=0.6, patch_artist=True, showfliers=False,
-                boxprops={"facecolor": (*_rgb(hue), 0.18), "edgecolor": hue}, medianprops={"color": hue, "linewidth": 2},
-                whiskerprops={"color": hue}, capprops={"color": hue}, manage_ticks=False,
+                boxprops={"facecolor": (*_rgb(hue), 0.18), "edgecolor": hue},
+                medianprops={"color": hue, "linewidth": 2}, whiskerprops={"color": hue},
+                capprops={"color": hue}, manage_ticks=False,
             )  # fmt: skip
             # Beside each other, in a fixed order, so that equal ones can be seen.
             axes.scatter(held, place + np.linspace(-0.2, 0.2, len(held)), s=6, color=hue, linewidths=0, alpha=0.7)
@@ -40,6 +40,7 @@ def _boxes(values: pd.DataFrame, models: list[str], xlabel: str, log: bool) -> F
         axes.tick_params(length=0)
         if log:
             axes.set_xscale("log")
+            drawing.plain_numbers(axes.xaxis)
         return made
 
 
@@ -63,50 +64,61 @@ def ranking(found: Ranks) -> Figure:
     shown = {model: names.label(model) for model in found.mean.index}
     hues = {shown[model]: drawing.colour(names.family(model)) for model in shown}
     with drawing.style():
-        made, axes = drawing.figure(WIDTH + 1.2, 1.1 + 0.22 * len(shown))
+        made, axes = drawing.figure(WIDTH + 1.8, 0.9 + 0.18 * len(shown))
         axes.grid(visible=False)
         scikit_posthocs.critical_difference_diagram(
             found.mean.rename(shown), found.pairs.rename(index=shown, columns=shown), alpha=LEVEL, ax=axes,
             label_fmt_left="{label}  {rank:.1f}", label_fmt_right="{rank:.1f}  {label}", color_palette=hues,
-            label_props={"fontsize": 9}, elbow_props={"linewidth": 1}, marker_props={"s": 22},
+            label_props={"fontsize": 9}, text_h_margin=0.12, elbow_props={"linewidth": 1}, marker_props={"s": 22},
             crossbar_props={"color": drawing.INK, "linewidth": 2.5, "marker": ""},
         )  # fmt: skip
         pyplot.close("all")
         return made
 
 
-def score_and_time(held: Scores, seconds: pd.DataFrame, cost: pd.DataFrame, fits: pd.Series) -> Figure:
-    """A filled point: the fit alone. A hollow one: with its share of the tuning."""
+def score_and_time(held: Scores, cost: pd.DataFrame, fits: pd.Series) -> Figure:
+    """A filled point: the fit alone. A hollow one: with its share of the tuning. The names stand at the right."""
     with drawing.style():
         made, axes = drawing.figure(WIDTH, 4.2)
         axes.set_xscale("log")
-        models = [model for model in held.complete if cost["total"][model] > 0]
-        points = []
-        for model in models:
+        drawing.plain_numbers(axes.xaxis)
+        ends = {}
+        for model in held.complete:
             hue, level = drawing.colour(names.family(model)), held.mean[model].mean()
             alone, whole = cost["fitting"][model] / fits[model], cost["total"][model] / fits[model]
             if whole > 1.05 * alone:
                 axes.plot([alone, whole], [level, level], color=hue, linewidth=1, alpha=0.6)
                 axes.scatter([whole], [level], s=34, facecolors="none", edgecolors=hue, linewidths=1.3)
             axes.scatter([alone], [level], s=38, color=hue)
-            points.append((alone, level, model, hue))
-        _spread_labels(axes, points)
-        axes.set(xlabel="CPU seconds a fold, mean over sets and folds (hollow: with tuning)", ylabel="mean accuracy, %")
-        axes.tick_params(length=0)
+            ends[model] = (whole, level)
+        axes.margins(x=0.12, y=0.08)
+        low, high = axes.get_ylim()
+        places = _apart([(level - low) / (high - low) for _, level in ends.values()], 0.055)
+        for (model, end), place in zip(ends.items(), places):
+            hue = drawing.colour(names.family(model))
+            axes.annotate(
+                names.label(model), end, (1.03, place), textcoords="axes fraction", va="center", fontsize=8, color=hue,
+                arrowprops={"arrowstyle": "-", "color": hue, "linewidth": 0.6, "alpha": 0.5, "shrinkB": 4,
+                            "relpos": (0, 0.5)},
+            )  # fmt: skip
+        axes.set(xlabel="CPU seconds a fold (hollow: with tuning)", ylabel="mean accuracy, %")
+        axes.tick_params(length=0, which="both", labelcolor=drawing.MUTED)
         return made
 
 
-def _spread_labels(axes: Any, points: list[tuple[float, float, str, str]]) -> None:
-    """Names to the upper left of their points, moved up where they would cover each other."""
-    low, high = axes.get_ylim()
-    step, taken = (high - low) / 24, -np.inf
-    for x, y, model, hue in sorted(points, key=lambda point: point[1]):
-        taken = max(y, taken + step)
-        axes.annotate(names.label(model), (x, y), (-7, 0), xycoords="data", textcoords="offset points",
-                      ha="right", va="center", fontsize=8, color=hue) if taken == y else axes.annotate(
-            names.label(model), (x, y), (x * 0.78, taken), textcoords="data", ha="right", va="center", fontsize=8,
-            color=hue)  # fmt: skip
-    axes.margins(x=0.22, y=0.08)
+def _apart(places: list[float], step: float) -> list[float]:
+    """Move places on a line as little as it takes that neighbours are a step apart."""
+    order = np.argsort(places, kind="stable")
+    moved = np.array(places)[order]
+    for _ in range(200):  # neighbours that are too near push each other
+        gaps = step - np.diff(moved)
+        push = np.where(gaps > 1e-6, gaps / 2, 0.0)
+        moved[:-1] -= push
+        moved[1:] += push
+    moved += min(0.0, 1.02 - moved[-1]) if len(moved) else 0.0
+    found = np.empty(len(moved))
+    found[order] = moved
+    return [float(place) for place in found]
 
 
 def wins(tally: pd.DataFrame) -> Figure:
@@ -122,10 +134,11 @@ def wins(tally: pd.DataFrame) -> Figure:
             won, tied, lost = tally.loc[models[row], models[column]]
             lead = (won - lost) / max(won + tied + lost, 1)
             hue = drawing.colour("ldep" if lead > 0 else "svc")
-            axes.fill([column - 0.5, column + 0.5, column + 0.5, column - 0.5], [row - 0.5, row - 0.5, row + 0.5, row + 0.5],
-                      facecolor=hue, alpha=0.55 * abs(lead), linewidth=0)  # fmt: skip
+            axes.bar(column, 1, 1, row - 0.5, color=hue, alpha=0.55 * abs(lead), linewidth=0)
             axes.text(column, row, f"{won}/{tied}/{lost}", ha="center", va="center", fontsize=7.5)
-        axes.set_xticks(range(count), [names.label(model) for model in models], rotation=40, ha="left", color=drawing.INK)
+        axes.set_xticks(
+            range(count), [names.label(model) for model in models], rotation=40, ha="left", color=drawing.INK
+        )
         axes.set_yticks(range(count), [names.label(model) for model in models])
         axes.xaxis.tick_top()
         axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))

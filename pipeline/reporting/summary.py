@@ -22,16 +22,18 @@ def limits(held: Scores, claims: list[Claim]) -> list[str]:
         needed = LEVEL / len(claims)
         if smallest_p(fewest) > needed:
             found.append(
-                f"{fewest} {'set is' if fewest == 1 else 'sets are'} too few for a verdict: a model that wins on all of "
-                f"them reaches p = {smallest_p(fewest):.2g}, and with {len(claims)} comparisons the first needs "
+                f"{fewest} {'set is' if fewest == 1 else 'sets are'} too few for a verdict: a model that wins on all "
+                f"reaches p = {smallest_p(fewest):.2g}, and with {len(claims)} comparisons the first needs "
                 f"{needed:.2g}."
             )
     else:
-        found.append("No claim about the tuned ℓ-DEP is tested: it, or what to compare it with, is not among the models.")
+        found.append(
+            "No claim about the tuned ℓ-DEP is tested: it, or what to compare it with, is not among the models."
+        )
     if any(name in paper.table() for name in held.sets):
         found += [
-            "The paper's models are not tuned. A lead over its figures says what tuning gains; only the tuned baselines "
-            "of this run are a fair comparison of models.",
+            "The paper's models are not tuned. A lead over its figures says what tuning gains; only the tuned "
+            "baselines of this run are a fair comparison of models.",
             "A test over sets takes them for a sample of all sets. These were picked by the paper.",
         ]
     if "steel-plates-fault" in held.sets:
@@ -47,7 +49,9 @@ def _means(held: Scores) -> list[str]:
     if complete.empty:
         return ["No model has a result on every set."]
     on = f"{len(held.sets)} sets" if len(held.sets) > 1 else names.title(held.sets[0])
-    found = [f"Best mean accuracy on {on}: " + ", ".join(f"{names.label(m)} {v:.1f}" for m, v in complete[:3].items()) + "."]
+    found = [
+        f"Best mean accuracy on {on}: " + ", ".join(f"{names.label(m)} {v:.1f}" for m, v in complete[:3].items()) + "."
+    ]
     printed = scores.printed(held.sets)
     ours = [model for model in (*names.OURS, "ldep_paper") if model in held.complete]
     if len(printed) and ours:
@@ -66,15 +70,28 @@ def _claims(claims: list[Claim]) -> list[str]:
     found = []
     for model in names.OURS:
         mine = [claim for claim in claims if claim.ours == model]
-        parts = []
-        for verdict, words in (("better", "better than"), ("worse", "worse than"),
-                               ("no difference shown", "no difference shown against")):  # fmt: skip
-            held = [f"{claim.other} (p = {p_text(claim.holm)})" for claim in mine if claim.verdict == verdict]
-            if held:
-                parts.append(f"{words} {', '.join(held)}")
-        if parts:
-            found.append(f"{names.label(model)}: {'; '.join(parts)}.")
+        if not mine:
+            continue
+        parts = [
+            f"{words} {_list([claim for claim in mine if claim.verdict == verdict])}"
+            for verdict, words in (("better", "better than"), ("worse", "worse than"))
+            if any(claim.verdict == verdict for claim in mine)
+        ]
+        open_ = [claim for claim in mine if claim.verdict == "no difference shown"]
+        if len(open_) == len(mine):
+            least = min(claim.holm for claim in mine)
+            parts.append(
+                f"no difference is shown against any of the {len(mine)} compared (p = {p_text(least)} or more)"
+            )
+        elif open_:
+            parts.append(f"no difference is shown against {_list(open_)}")
+        found.append(f"Tested, {names.label(model)}: {'; '.join(parts)}.")
     return found
+
+
+def _list(claims: list[Claim]) -> str:
+    parts = [f"{claim.other} (p = {p_text(claim.holm)})" for claim in claims]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _ranks(ranks: Ranks | None) -> list[str]:
@@ -83,10 +100,12 @@ def _ranks(ranks: Ranks | None) -> list[str]:
     first = ranks.mean.index[0]
     said = "differ" if ranks.p < LEVEL else "cannot be told apart"
     return [
-        f"By mean rank {names.label(first)} comes first ({ranks.mean.iloc[0]:.1f} of {len(ranks.mean)}). Over all models "
-        f"the ranks {said} (Friedman, p = {p_text(ranks.p)})."
+        f"By mean rank {names.label(first)} comes first ({ranks.mean.iloc[0]:.1f} of {len(ranks.mean)}). Over all "
+        f"models the ranks {said} (Friedman, p = {p_text(ranks.p)})."
     ]  # fmt: skip
 
 
 def p_text(p: float) -> str:
+    if p > 0.9995:
+        return "1"
     return f"{p:.1e}".replace("e-0", "e-") if p < 0.001 else f"{p:.3f}"

@@ -124,12 +124,14 @@ def markdown(held: Scores, sources: dict[str, str]) -> str:
     columns, compared = _compared(held, table)
     if compared:
         head = ["set", *(text for i in columns for text in (names.label(held.models[i]), "paper", "difference"))]
-        body = [
-            [line.title, *(t for i in columns for t in (line.cells[i].text, line.cells[i].papers, _signed(line.cells[i])))]
-            for line in compared
-        ]  # fmt: skip
+        body = [[line.title, *_threes(line, columns)] for line in compared]
         parts += ["## Beside the paper's", COMPARED, _md(head, body)]
     return "\n\n".join(parts) + "\n"
+
+
+def _threes(line: Line, columns: list[int]) -> list[str]:
+    """Ours, the paper's, the difference; for each column."""
+    return [text for i in columns for text in (line.cells[i].text, line.cells[i].papers, _signed(line.cells[i]))]
 
 
 def _md(head: list[str], body: list[list[str]]) -> str:
@@ -139,7 +141,13 @@ def _md(head: list[str], body: list[list[str]]) -> str:
 
 
 def _signed(cell: Cell) -> str:
-    return "" if cell.difference is None else f"{cell.difference:+.1f}".replace("-", "−")
+    return "" if cell.difference is None else signed(cell.difference)
+
+
+def signed(value: float) -> str:
+    """With its sign, which a zero has not."""
+    text = f"{value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
 
 
 def latex(held: Scores, sources: dict[str, str]) -> str:
@@ -160,11 +168,7 @@ def latex(held: Scores, sources: dict[str, str]) -> str:
         head = ["Data set"]
         for i in columns:
             head += [names.label(held.models[i]), "paper", r"$\Delta$"]
-        body = [
-            [_tex(line.title), *(_tex(t) for i in columns
-             for t in (line.cells[i].text, line.cells[i].papers, _signed(line.cells[i])))]
-            for line in compared
-        ]  # fmt: skip
+        body = [[_tex(line.title), *map(_tex, _threes(line, columns))] for line in compared]
         parts += [f"% {COMPARED}", _tabular(head, body, sum(line.below for line in compared))]
     return "\n".join(parts) + "\n"
 

@@ -15,7 +15,7 @@ from pipeline.errors import UserError
 from pipeline.reporting import drawing, names
 from pipeline.reporting.scores import Scores
 
-COLUMNS = 3
+COLUMNS = 2
 
 
 def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None:
@@ -27,7 +27,7 @@ def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None
         return None
     rows = -(-len(shown) // COLUMNS)
     with drawing.style():
-        made, panels = drawing.figure(7.2, 0.5 + 1.65 * rows, rows, COLUMNS, sharey=True, squeeze=False)
+        made, panels = drawing.figure(5.4, 0.5 + 1.5 * rows, rows, COLUMNS, sharey=True, squeeze=False)
         for axes, model in zip(panels.flat, shown):
             for _, curve in curves[curves["model"] == model].groupby("dataset", sort=False):
                 start = curve["objective"].iloc[0]
@@ -35,6 +35,7 @@ def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None
                 axes.plot(curve["iteration"].clip(lower=1), share.clip(lower=1e-3), linewidth=1, alpha=0.65,
                           color=drawing.colour(names.family(model)))  # fmt: skip
             axes.set(title=names.label(model), xscale="log", yscale="log", ylim=(8e-4, 3))
+            drawing.plain_numbers(axes.xaxis, axes.yaxis)
             axes.tick_params(length=0, which="both")
         _hide_rest(panels, len(shown))
         made.supxlabel("iteration or epoch", fontsize=9, color=drawing.MUTED)
@@ -56,10 +57,10 @@ def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
                                       squeeze=False)  # fmt: skip
         for axes, model in zip(panels.flat, shown):
             axes.grid(visible=False)
-            pictures.regions(axes, grids[model], rows, drawing.INK, points=500, size=1.5)
+            pictures.regions(axes, grids[model], rows, drawing.INK, points=350, size=2)
             score = held.mean.loc[name, model]
-            axes.set_title(names.label(model) + ("" if np.isnan(score) else f"  {score:.1f}"), fontsize=8)
-            axes.tick_params(length=0, labelsize=7)
+            axes.set_title(names.label(model) + ("" if np.isnan(score) else f" · {score:.1f}"), fontsize=8)
+            axes.set(xticks=[], yticks=[])
         _hide_rest(panels, len(shown))
         made.supxlabel(rows.frame.columns[0], fontsize=8, color=drawing.MUTED)
         made.supylabel(rows.frame.columns[1], fontsize=8, color=drawing.MUTED)
