@@ -87,7 +87,7 @@ def save(made: Figure, folder: Path, name: str) -> str:
     """Write NAME.svg and NAME.png; return the SVG for a page that defines the colours itself."""
     with style():
         text = io.StringIO()
-        made.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, dpi=110)
+        made.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, dpi=90)
         made.set_layout_engine("none")  # it is laid out: once is enough
         with replacing(folder / f"{name}.png") as part:
             made.savefig(part, format="png", facecolor="white", dpi=150, metadata={"Software": None})
@@ -111,7 +111,8 @@ def _themed(svg: str, name: str) -> str:
     svg = re.sub(r'(<g) id="[^"]*"| transform="rotate\(-0 [^"]*"', r"\1", svg).replace("<g/>", "")
     # Two pictures in one page must not share ids.
     svg = re.sub(r'(id="|href="#|url\(#)(\w+)', rf"\g<1>{name}-\g<2>", svg)
-    svg = re.sub(r"(\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is enough
+    # A tenth of a point is enough for what is drawn. The text between the tags keeps its numbers.
+    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda held: re.sub(r"(\.\d)\d+", r"\1", held[0]), svg)
     svg = _with_classes(re.sub(r"\n\s*", "\n", svg), name)
     # As wide as the page allows, up to a little more than it was drawn.
     width = float(re.findall(r'width="([\d.]+)pt"', svg)[0]) * 4 / 3

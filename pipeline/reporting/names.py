@@ -6,7 +6,7 @@ from pipeline import catalogue
 
 LABELS = {
     "ldep_paper": "ℓ-DEP as in the paper",
-    "ldep": "ℓ-DEP, tuned",
+    "ldep": "Tuned ℓ-DEP",
     "ldep_committee": "ℓ-DEP committee",
     "linear_svc": "Linear SVC",
     "rbf_svc": "RBF SVC",
@@ -16,8 +16,8 @@ LABELS = {
     "erosion": "Erosion",
     "dep": "DEP",
     "rdep": "r-DEP",
-    "rbf_svc_tuned": "RBF SVC, tuned",
-    "mlp_tuned": "MLP, tuned",
+    "rbf_svc_tuned": "Tuned RBF SVC",
+    "mlp_tuned": "Tuned MLP",
 }
 OURS = ("ldep", "ldep_committee")
 # The columns of the paper's table, by our models of the same kind and settings.

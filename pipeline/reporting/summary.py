@@ -8,6 +8,9 @@ from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import LEVEL, Claim, Ranks, smallest_p
 
 
+EQUALS = "p\u00a0=\u00a0"  # not to be parted at the end of a line
+
+
 def sentences(held: Scores, claims: list[Claim], ranks: Ranks | None) -> list[str]:
     """What the results say."""
     return [*_means(held), *_claims(claims), *_ranks(ranks)]
@@ -23,7 +26,7 @@ def limits(held: Scores, claims: list[Claim]) -> list[str]:
         if smallest_p(fewest) > needed:
             found.append(
                 f"{fewest} {'set is' if fewest == 1 else 'sets are'} too few for a verdict: a model that wins on all "
-                f"reaches p = {smallest_p(fewest):.2g}, and with {len(claims)} comparisons the first needs "
+                f"reaches {EQUALS}{smallest_p(fewest):.2g}, and with {len(claims)} comparisons the first needs "
                 f"{needed:.2g}."
             )
     else:
@@ -80,9 +83,7 @@ def _claims(claims: list[Claim]) -> list[str]:
         open_ = [claim for claim in mine if claim.verdict == "no difference shown"]
         if len(open_) == len(mine):
             least = min(claim.holm for claim in mine)
-            parts.append(
-                f"no difference is shown against any of the {len(mine)} compared (p = {p_text(least)} or more)"
-            )
+            parts.append(f"no difference is shown against any of the {len(mine)} compared (p at least {p_text(least)})")
         elif open_:
             parts.append(f"no difference is shown against {_list(open_)}")
         found.append(f"Tested, {names.label(model)}: {'; '.join(parts)}.")
@@ -90,7 +91,7 @@ def _claims(claims: list[Claim]) -> list[str]:
 
 
 def _list(claims: list[Claim]) -> str:
-    parts = [f"{claim.other} (p = {p_text(claim.holm)})" for claim in claims]
+    parts = [f"{claim.other} ({EQUALS}{p_text(claim.holm)})" for claim in claims]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -101,11 +102,11 @@ def _ranks(ranks: Ranks | None) -> list[str]:
     said = "differ" if ranks.p < LEVEL else "cannot be told apart"
     return [
         f"By mean rank {names.label(first)} comes first ({ranks.mean.iloc[0]:.1f} of {len(ranks.mean)}). Over all "
-        f"models the ranks {said} (Friedman, p = {p_text(ranks.p)})."
+        f"models the ranks {said} (Friedman, {EQUALS}{p_text(ranks.p)})."
     ]  # fmt: skip
 
 
 def p_text(p: float) -> str:
     if p > 0.9995:
         return "1"
-    return f"{p:.1e}".replace("e-0", "e-") if p < 0.001 else f"{p:.3f}"
+    return f"{p:.1e}".replace("e-0", "e-").replace("-", "−") if p < 0.001 else f"{p:.3f}"

@@ -57,7 +57,7 @@ def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
                                       squeeze=False)  # fmt: skip
         for axes, model in zip(panels.flat, shown):
             axes.grid(visible=False)
-            pictures.regions(axes, grids[model], rows, drawing.INK, points=350, size=2)
+            pictures.regions(axes, grids[model], rows, drawing.INK, points=250, size=2)
             score = held.mean.loc[name, model]
             axes.set_title(names.label(model) + ("" if np.isnan(score) else f" · {score:.1f}"), fontsize=8)
             axes.set(xticks=[], yticks=[])
