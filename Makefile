@@ -14,7 +14,7 @@ EXACT ?= 100
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper serve serve-test ui protocol bench lock clean
+.PHONY: help setup test lint types repro paper publish serve serve-test ui protocol bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ repro: $(READY) ## the main job: dvc repro on the data sets that need no network
 
 paper: $(READY) ## the same on the paper's 30 sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
 	dvc exp run -S "datasets=[$$(ldep datasets --names)]" -S classifiers.ldep_paper.budget.seconds=$(EXACT)
+
+publish: $(READY) ## copy the report of the last run to reports/paper/, to be committed
+	ldep publish reports/paper
 
 serve: $(READY) ## serve the champion of DATASET, with a curl line to copy
 	ldep serve $(DATASET)

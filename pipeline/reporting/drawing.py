@@ -32,7 +32,7 @@ THEME = {
 INK, MUTED, GRID = THEME["ink"][0], THEME["muted"][0], THEME["grid"][0]
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "ldep",
     "font.family": "DejaVu Sans",

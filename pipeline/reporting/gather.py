@@ -40,9 +40,8 @@ def read(path: Path, again: str, first: str) -> pd.DataFrame:
     """Read a tidy table and check it; UserError names the file, the row and what to do."""
     try:
         whole = path.read_bytes().endswith(b"\n")
-        # Exactly the numbers that were written: pandas' own reading is quicker, and off in the last digit.
         kinds: dict[Any, Any] = {**dict.fromkeys(TEXT, "str"), "iterations": "Int64"}
-        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""], float_precision="round_trip")
+        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
     except FileNotFoundError:
         raise UserError(f"{path} is not here; {first}.") from None
     except (OSError, ValueError, pd.errors.ParserError) as error:

@@ -7,7 +7,6 @@ from pipeline.reporting import names, scores
 from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import LEVEL, Claim, Ranks, smallest_p
 
-
 EQUALS = "p\u00a0=\u00a0"  # not to be parted at the end of a line
 
 
