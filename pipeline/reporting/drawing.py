@@ -112,12 +112,16 @@ def _themed(svg: str, name: str) -> str:
     # Two pictures in one page must not share ids.
     svg = re.sub(r'(id="|href="#|url\(#)(\w+)', rf"\g<1>{name}-\g<2>", svg)
     # A tenth of a point is enough for what is drawn. The text between the tags keeps its numbers.
-    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda held: re.sub(r"(\.\d)\d+", r"\1", held[0]), svg)
+    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda held: _short(held[0]), svg)
     svg = _with_classes(re.sub(r"\n\s*", "\n", svg), name)
     # As wide as the page allows, up to a little more than it was drawn.
     width = float(re.findall(r'width="([\d.]+)pt"', svg)[0]) * 4 / 3
     return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg xmlns="{SVG}" xmlns:xlink="{XLINK}" \1 '
                   f'style="max-width:{1.15 * width:.0f}px">', svg, count=1)  # fmt: skip
+
+
+def _short(numbers: str) -> str:
+    return re.sub(r"\s*([MLCQ]) | (z)\s*", r"\1\2", re.sub(r"(\.\d)\d+", r"\1", numbers)).replace("\n", "")
 
 
 def _with_classes(svg: str, name: str) -> str:

@@ -163,8 +163,9 @@ def chosen(table: pd.DataFrame) -> Figure | None:
             for pick in picks:
                 place = (sizes.index(pick[which]), len(sets) - 1 - sets.index(pick[0]))
                 counts[place] = counts.get(place, 0) + 1
-            axes.scatter(*zip(*counts), s=[26 * n for n in counts.values()], color=drawing.colour(hue), alpha=0.75,
-                         linewidths=0)  # fmt: skip
+            for folds in sorted(set(counts.values())):
+                places = [place for place, count in counts.items() if count == folds]
+                axes.scatter(*zip(*places), s=26 * folds, color=drawing.colour(hue), alpha=0.75, linewidths=0)
             axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
             axes.set_yticks(range(len(sets)), [names.title(name) for name in reversed(sets)])
             parts = ("r1, pieces of the dilation", "r2, pieces of the erosion")
