@@ -16,6 +16,7 @@ from pipeline.reporting import drawing, names
 from pipeline.reporting.scores import Scores
 
 COLUMNS = 2
+POINTS = 24  # of a curve: more cannot be seen, and the page is to stay small
 
 
 def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None:
@@ -30,6 +31,7 @@ def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None
         made, panels = drawing.figure(5.4, 0.5 + 1.5 * rows, rows, COLUMNS, sharey=True, squeeze=False)
         for axes, model in zip(panels.flat, shown):
             for _, curve in curves[curves["model"] == model].groupby("dataset", sort=False):
+                curve = curve.iloc[np.unique(np.linspace(0, len(curve) - 1, POINTS).astype(int))]
                 start = curve["objective"].iloc[0]
                 share = curve["objective"] / start if start > 0 else curve["objective"]
                 axes.plot(curve["iteration"].clip(lower=1), share.clip(lower=1e-3), linewidth=1, alpha=0.65,
