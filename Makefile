@@ -14,7 +14,7 @@ EXACT ?= 100
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper publish serve serve-test ui protocol bench lock clean
+.PHONY: help setup test lint types repro paper publish serve serve-test ui ui-test protocol bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -56,7 +56,16 @@ serve-test: $(READY) ## load a registered model in an environment made from its 
 	python -m pytest tests/pipeline/check_environment.py --timeout 1800
 
 ui: $(READY) ## the MLflow UI on the runs of MLFLOW_TRACKING_URI, or of this folder
+	@echo "Open http://127.0.0.1:5000/#/experiments?workflowType=machine_learning"
 	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
+
+ui-test: $(READY) ## look at the UI of this folder's runs in headless Chromium, write docs/images/
+	@test -f mlflow.db || { echo "There are no runs to look at: mlflow.db is not here. Run: make repro" >&2; exit 1; }
+	@command -v chromium >/dev/null || apt-get install -y chromium || { \
+	  echo "ui-test needs Chromium, and could not install it: apt-get install chromium, as root." >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/ui-requirements.lock || { \
+	  echo "ui-test needs Playwright, and could not install it from the package index." >&2; exit 1; }
+	python -m pytest tests/pipeline/check_ui.py --timeout 900
 
 protocol: $(READY) ## check that data and folds give the paper's SVC columns, write reports/protocol/
 	ldep protocol
@@ -70,6 +79,8 @@ lock: ## resolve the dependencies again (needs uv on the PATH)
 	  --extra dccp --extra pipeline --extra test --group offline -o requirements.lock
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
+	uv pip compile -q --group ui --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  -c requirements.lock -o tests/ui-requirements.lock
 	$(BIN)/python -m pipeline.conda
 
 clean: ## remove .venv and caches

@@ -23,7 +23,7 @@ from mlflow.entities import Run, RunStatus, ViewType
 from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline import lock, machine, paths
+from pipeline import experiment_page, lock, machine, paths
 from pipeline.errors import UserError
 from pipeline.files import replacing
 from pipeline.fitting import Rows
@@ -68,7 +68,9 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
                 # Beside its database, wherever this was called from. A server has a place of its own.
                 local = parts.scheme == "sqlite"
                 place = (Path(parts.path[1:]).resolve().parent / ARTIFACTS).as_uri() if local else None
-                return client, client.create_experiment(experiment, artifact_location=place)
+                found = client.get_experiment(client.create_experiment(experiment, artifact_location=place))
+            if found.lifecycle_stage == "active":
+                experiment_page.describe(client, found.experiment_id, found.tags)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         hint = "start it, correct MLFLOW_TRACKING_URI, or set tracking.enabled to false"
         raise UserError(f"the tracking store {uri} cannot be used: {_first_line(error)}; {hint}.") from None
@@ -166,15 +168,21 @@ class Tracker(Listener):
             **{f"dvc.md5.{kind}": value for kind, value in self.plan.md5.items()},
             KEY: self.plan.key(model),
             OWNER: self.owner,
-            "mlflow.note.content": run_content.description(self.plan, model, folds, self.provenance),
+            "mlflow.source.name": f"ldep train {self.plan.dataset}",
+            "mlflow.source.type": "LOCAL",
+            "mlflow.note.content": run_content.description(self.plan, model, folds, self.rows, self.provenance),
         }
-        run = self.client.create_run(self.experiment, run_name=f"{self.plan.dataset} · {model}", tags=tags)
+        # The UI shows end less start as the duration: it should be that of the work, not of writing it down.
+        began = int(1000 * (time.time() - run_content.work_seconds(folds)))
+        run = self.client.create_run(
+            self.experiment, start_time=began, run_name=f"{self.plan.dataset} · {model}", tags=tags
+        )
         run_id = run.info.run_id
         logged = None
         if self.params.models and folds[0]["status"] == "ok":
             logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.rows)
         self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
-        metrics, params = run_content.numbers(folds, logged), run_content.settings(folds)
+        metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)
         with tempfile.TemporaryDirectory() as scratch:
             run_content.artifacts(Path(scratch), self.plan, model, folds, self.rows)
