@@ -1,0 +1,46 @@
+"""The documentation as a site: `make docs`. The source folder is the repository, so that links hold there and here."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as version_of
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+
+project = "ldep"
+author = "The ldep developers"
+copyright = "2026, the ldep developers"
+version = release = version_of("ldep")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "docs/index"
+include_patterns = ["docs/*.md", "docs/images/*", "CHANGELOG.md", "CONTRIBUTING.md", "reports/**"]
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
+autodoc_typehints = "signature"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"ldep {release}"
+html_copy_source = False
+html_math_renderer = "mathml"
+html_static_path: list[str] = []
+
+
+def mathml(self: Any, node: nodes.Element) -> None:
+    """A formula as MathML, which browsers draw by themselves: no script, nothing from elsewhere."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    self.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("mathml", inline_renderers=(mathml, None), block_renderers=(mathml, None))
