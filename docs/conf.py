@@ -14,7 +14,7 @@ author = "The ldep developers"
 copyright = "2026, the ldep developers"
 version = release = version_of("ldep")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
 root_doc = "docs/index"
 include_patterns = ["docs/*.md", "docs/images/*", "CHANGELOG.md", "CONTRIBUTING.md", "reports/**"]
 
@@ -22,11 +22,10 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
-autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
+default_role = "code"  # `x` in docstrings
+autodoc_default_options = {"member-order": "bysource"}
 autodoc_typehints = "signature"
-napoleon_google_docstring = False
-napoleon_use_ivar = True
-napoleon_use_rtype = False
+numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = f"ldep {release}"
