@@ -1,7 +1,7 @@
 """The decision boundary on the banana data, with more and more pieces.
 
-One piece each is a straight line, and the best one for banana has every row on one side. Each further piece can give the
-boundary another edge. The accuracy is that of rows which were not trained on: from five pieces on it hardly grows.
+One piece each is a straight line, and the best one for banana has every row on one side. Each further piece can give
+the boundary another edge. The accuracy is that of rows which were not trained on: from five pieces on it hardly grows.
 
     python examples/boundary.py [PICTURE]
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -79,7 +80,7 @@ def check_dvc(block: pages.Block, words: list[str]) -> None:
     for stage in named:
         assert stage.partition("@")[0] in stages, f"{block}: there is no stage {stage}"
     values = yaml.safe_load((pages.ROOT / "params.yaml").read_text())
-    for key in (word.partition("=")[0] for flag, word in zip(words, words[1:]) if flag == "-S"):
+    for key in (word.partition("=")[0] for flag, word in itertools.pairwise(words) if flag == "-S"):
         place = values
         for part in key.split("."):
             assert part in place, f"{block}: params.yaml has no {key}"
