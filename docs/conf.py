@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version as version_of
 from typing import Any
 
@@ -41,5 +42,13 @@ def mathml(self: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def fitted_names(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """scikit-learn's names of what was fitted end in an underscore, which reStructuredText takes for a reference."""
+    for number, line in enumerate(lines):
+        if ">>>" not in line and "`" not in line:
+            lines[number] = re.sub(r"(?<=\w)_(?=[\s,)])", r"\_", line)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", fitted_names, priority=900)  # after numpydoc
     app.add_html_math_renderer("mathml", inline_renderers=(mathml, None), block_renderers=(mathml, None))
