@@ -58,8 +58,8 @@ def keep(copy: Path, block: pages.Block) -> None:
         before = yaml.safe_load(path.read_text())
         values["models"] = before["models"]
         values["classifiers"] |= before["classifiers"]
-    # No other test, and no machine, may decide where data and runs go; and small models need no pool.
-    values |= {"data": {"source": "offline"}, "execution": {"seed": 0, "n_jobs": 1}}
+    # No network, and none of the time that a pool and stored models take.
+    values |= {"data": {"source": "offline"}, "execution": {"seed": 0, "n_jobs": 1}, "tracking": {"models": False}}
     path.write_text(yaml.safe_dump(values, sort_keys=False))
 
 
