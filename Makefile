@@ -14,7 +14,7 @@ EXACT ?= 100
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper publish serve serve-test ui ui-test protocol bench lock clean
+.PHONY: help setup lint types test repro paper publish serve serve-test ui ui-test protocol bench docs wheel wheel-test lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -74,9 +74,21 @@ bench: $(READY) ## measure against the competitors, write reports/bench/ (NAMES=
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
 	python -m benchmarks $(NAMES)
 
+docs: $(READY) ## build the documentation into site/; a warning is an error
+	sphinx-build --quiet --fail-on-warning --keep-going -c docs . site
+	@echo "site/docs/index.html"
+
+wheel: $(READY) ## build the release into dist/
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	rm -rf build
+
+wheel-test: wheel ## install the release into empty environments, and use it there (needs PyPI; some minutes)
+	python -m pytest tests/release/check_wheel.py --timeout 1800
+
 lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --extra dccp --extra pipeline --extra test --group offline -o requirements.lock
+	  --extra dccp --extra docs --extra pipeline --extra test --group offline -o requirements.lock
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	uv pip compile -q --group ui --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -84,4 +96,4 @@ lock: ## resolve the dependencies again (needs uv on the PATH)
 	$(BIN)/python -m pipeline.conda
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

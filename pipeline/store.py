@@ -10,6 +10,7 @@ import importlib
 import json
 import logging
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,11 @@ def code_digest(class_path: str) -> str:
 def _package_digest(package: Any) -> Any:
     source = Path(package.__file__ or "")
     if "site-packages" in source.parts:
-        return [package.__name__, getattr(package, "__version__", None)]
+        return [package.__name__, getattr(package, "__version__", None) or _versions(package.__name__)]
     files = sorted(source.parent.rglob("*.py")) if source.name == "__init__.py" else [source]
     return [(str(path.relative_to(source.parent)), file_digest(path)) for path in files]
+
+
+def _versions(package: str) -> list[str]:
+    """Of the distributions that a package without a `__version__` came with."""
+    return [metadata.version(name) for name in metadata.packages_distributions().get(package, [])]

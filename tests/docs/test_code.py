@@ -1,0 +1,114 @@
+"""Code blocks of the documentation: Python runs, commands and parameters are such as the program takes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipeline import models, params
+from pipeline.__main__ import _parser, main
+from tests.docs import pages
+
+EXTENDING = pages.ROOT / "docs/extending.md"  # tests/docs/test_extending.py runs it from top to bottom
+PYTHON = [page for page in pages.WRITTEN if pages.blocks(page, "python") and page != EXTENDING]
+SHELL = [block for page in pages.WRITTEN for block in pages.blocks(page, "sh")]
+YAML = [block for page in pages.WRITTEN if page != EXTENDING for block in pages.blocks(page, "yaml")]
+KNOWN = {"python", "sh", "yaml", "diff", "{toctree}", "{eval-rst}"}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder in which banana is registered and haberman prepared, as the pages take for granted."""
+    folder = tmp_path_factory.mktemp("project")
+    values = {
+        "data": {"source": "offline"},
+        "datasets": ["banana", "haberman"],
+        "models": ["ldep"],
+        "classifiers": {"ldep": {"class": "ldep.LDEPClassifier", "params": {"r1": 3, "r2": 3, "n_init": 1}}},
+        "split": {"folds": 2},
+        "execution": {"n_jobs": 1},
+        "tracking": {"models": False},
+    }
+    (folder / "params.yaml").write_text(yaml.safe_dump(values))
+    with contextlib.chdir(folder):
+        for stage in ("fetch", "impute", "split"):
+            assert main([stage]) == 0
+        for stage in ("train", "register"):
+            assert main([stage, "banana"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)
+def test_every_block_says_its_language(page):
+    assert {block.language for block in pages.blocks(page)} <= KNOWN
+
+
+@pytest.mark.parametrize("page", PYTHON, ids=pages.name)
+def test_python_runs(page, project):
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    with contextlib.chdir(project):
+        for block in pages.blocks(page, "python"):
+            exec(compile("\n" * block.line + block.text, pages.name(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("block", SHELL, ids=str)
+def test_commands_exist(block):
+    for command in pages.commands(block):
+        words = [word for word in shlex.split(command.split("|")[0]) if "=" not in word or word.startswith("-")]
+        if not words:
+            continue
+        if words[0] == "ldep" and words[1] != "--help":
+            _parser().parse_args(words[1:])  # exits, if it cannot be parsed
+        elif words[0] == "make":
+            assert words[1] in targets(), f"{block}: there is no target {words[1]}"
+        elif words[0] == "dvc":
+            check_dvc(block, shlex.split(command))
+        else:
+            assert words[0] in {".", "ldep", "python", "pip", "mlflow", "curl", "grep"}, f"{block}: {command}"
+
+
+def check_dvc(block: pages.Block, words: list[str]) -> None:
+    assert " ".join(words[1:3]) in {"exp run", "metrics show", "plots show"} or words[1] == "repro", f"{block}: {words}"
+    stages = yaml.safe_load((pages.ROOT / "dvc.yaml").read_text())["stages"]
+    named = [word for word in words[2:] if not word.startswith("-")] if words[1] == "repro" else []
+    for stage in named:
+        assert stage.partition("@")[0] in stages, f"{block}: there is no stage {stage}"
+    values = yaml.safe_load((pages.ROOT / "params.yaml").read_text())
+    for key in (word.partition("=")[0] for flag, word in itertools.pairwise(words) if flag == "-S"):
+        place = values
+        for part in key.split("."):
+            assert part in place, f"{block}: params.yaml has no {key}"
+            place = place[part]
+
+
+@pytest.mark.parametrize("block", YAML, ids=str)
+def test_parameters_are_taken(block):
+    """A snippet replaces the sections it names, and adds to the classifiers."""
+    models.check(params.check(overlaid(block.text), str(block)))
+
+
+def overlaid(snippet: str) -> dict:
+    values = yaml.safe_load((pages.ROOT / "params.yaml").read_text(encoding="utf-8"))
+    changes = yaml.safe_load(snippet)
+    classifiers = {**values["classifiers"], **changes.pop("classifiers", {})}
+    return {**values, **changes, "classifiers": classifiers}
+
+
+@pytest.mark.parametrize("page", pages.WRITTEN, ids=pages.name)
+def test_targets_and_subcommands_named_in_the_text_exist(page):
+    text = pages.FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"`make ([a-z-]+)", text):
+        assert target in targets(), f"{pages.name(page)}: make {target}"
+    subcommands = next(action.choices for action in _parser()._actions if action.dest == "command")
+    for command in re.findall(r"`ldep ([a-z]+)", text):
+        assert command in subcommands, f"{pages.name(page)}: ldep {command}"
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):.*## ", Path(pages.ROOT / "Makefile").read_text(), flags=re.MULTILINE))

@@ -1,0 +1,31 @@
+"""The examples run as they stand, and draw their pictures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from matplotlib.image import imread
+
+from tests.docs import pages
+
+SCRIPTS = sorted(pages.ROOT.glob("examples/*.py"))
+
+
+def test_there_are_five():
+    assert len(SCRIPTS) == 5
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=pages.name)
+def test_an_example_draws_the_picture_that_is_shown(script, tmp_path):
+    drawn, shown = tmp_path / "picture.png", pages.ROOT / f"docs/images/{script.stem}.png"
+    done = subprocess.run([sys.executable, script, drawn], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip(), "it says nothing"
+    # Not the same bytes: seconds and fonts differ by machine.
+    assert imread(drawn).shape == imread(shown).shape
+    assert imread(drawn)[..., :3].std() > 0.05, "the picture is empty"
+    page = (pages.ROOT / "docs/examples.md").read_text(encoding="utf-8")
+    assert f"](images/{shown.name})" in page
+    assert f"](../examples/{script.name})" in page

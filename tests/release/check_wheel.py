@@ -1,0 +1,84 @@
+"""The wheel of dist/ in empty environments, from the package index, far from the repository. Not part of `make test`:
+
+make wheel-test   (some minutes; needs an index)
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sklearn.datasets import make_moons
+
+ROOT = Path(__file__).parents[2]
+PARAMS = """
+own_data:
+  moons: {path: data/own/moons.csv, target: label}
+datasets: [moons]
+models: [ldep]
+classifiers:
+  ldep: {class: ldep.LDEPClassifier, params: {r1: 3, r2: 3}}
+"""
+
+
+def environment(folder: Path, extra: str) -> Path:
+    """The folder with the commands of a new environment that has the wheel alone."""
+    (wheel,) = (ROOT / "dist").glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    bin_ = folder / "venv/bin"
+    subprocess.run([bin_ / "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}{extra}"], check=True)
+    return bin_
+
+
+def run(command: list[object], folder: Path, code: int = 0) -> str:
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MLFLOW_TRACKING_URI")}
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=kept, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_library_works_alone(tmp_path):
+    bin_ = environment(tmp_path, "")
+    code = (
+        "import ldep; from ldep import LDEPClassifier; from sklearn.datasets import make_moons; "
+        "X, y = make_moons(200, noise=0.1, random_state=0); "
+        "print(ldep.__file__, LDEPClassifier(alpha=0.1, random_state=0).fit(X, y).score(X, y) > 0.98)"
+    )
+    said = run([bin_ / "python", "-c", code], tmp_path)
+    assert str(tmp_path) in said
+    assert said.strip().endswith("True")
+    installed = run([bin_ / "pip", "list", "--format", "freeze"], tmp_path)
+    assert "mlflow" not in installed
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("pipeline")
+    return environment(folder, "[pipeline]"), folder
+
+
+def test_the_command_trains_registers_and_scores(pipeline):
+    bin_, folder = pipeline
+    assert "register" in run([bin_ / "ldep", "--help"], folder)
+    assert "acute-inflammations" in run([bin_ / "ldep", "datasets"], folder)
+    (folder / "data/own").mkdir(parents=True)
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    frame = pd.DataFrame(X, columns=["left", "right"]).assign(label=["yes" if one else "no" for one in y])
+    frame.to_csv(folder / "data/own/moons.csv", index=False)
+    (folder / "params.yaml").write_text(PARAMS)
+    for stage in ("fetch", "impute", "split", "train", "register"):
+        run([bin_ / "ldep", stage], folder)
+    run([bin_ / "ldep", "score", "models:/ldep-moons@champion", "data/own/moons.csv", "scored.csv"], folder)
+    scored = pd.read_csv(folder / "scored.csv")
+    assert (scored["class"] == frame["label"]).mean() > 0.95
+
+
+def test_without_parameters_it_says_so(pipeline):
+    bin_, folder = pipeline
+    empty = folder / "empty"
+    empty.mkdir()
+    assert "params.yaml is not here" in run([bin_ / "ldep", "fetch"], empty, code=1)

@@ -1,0 +1,69 @@
+"""What the wheel holds. That it works where nothing else is: `make wheel-test`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> zipfile.ZipFile:
+    """Built from a copy, as setuptools leaves files beside the sources."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for package in ("ldep", "pipeline"):
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    command = ["pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, source]
+    subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True)
+    (made,) = folder.glob("*.whl")
+    return zipfile.ZipFile(made)
+
+
+def test_it_holds_the_two_packages_with_their_data_and_nothing_else(wheel):
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("ldep", "pipeline")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
+    assert "pipeline/catalogue.yaml" in expected
+
+
+def test_it_has_the_command_the_licence_and_the_extras(wheel):
+    info = f"ldep-{version()}.dist-info"
+    assert "ldep = pipeline.__main__:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert f"{info}/licenses/LICENSE" in wheel.namelist()
+    metadata = wheel.read(f"{info}/METADATA").decode()
+    required = re.findall(r"^Requires-Dist: (\w[\w-]*)[^;\n]*$", metadata, flags=re.MULTILINE)
+    assert set(required) == {"numpy", "scipy", "scikit-learn", "threadpoolctl"}
+    assert "Provides-Extra: pipeline" in metadata
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version()
+    assert f"## [{version()}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_paper_is_cited():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    (paper,) = citation["references"]
+    assert [author["family-names"] for author in paper["authors"]] == ["Oliveira", "Valle"]
+    assert paper["url"] == "https://arxiv.org/abs/2011.06512"
+
+
+def version() -> str:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
