@@ -67,18 +67,8 @@ class Registry:
             self.client.delete_logged_model(left.model_id)  # of a run that was cut off before its version was made
         mlflow.set_experiment(experiment_id=self.experiment)
         with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch) / "served"
-            folder.mkdir()
-            served.save(folder, pipe, sigmoid)
             info = mlflow.pyfunc.log_model(
-                name=self.name,
-                loader_module=served.__name__,
-                data_path=str(folder),
-                code_paths=[str(Path(package.__file__ or "").parent) for package in (ldep, pipeline)],
-                signature=signature(pipe[0]),
-                input_example=(pd.DataFrame([served.example(pipe[0])]), {"output": "full"}),
-                pip_requirements=requirements(class_path),
-                tags={FINAL_KEY: key},
+                name=self.name, tags={FINAL_KEY: key}, **content(Path(scratch), pipe, sigmoid, class_path)
             )
         if run is not None:  # the numbers of the cross-validation, shown on the model's page too
             self.client.log_batch(
@@ -117,6 +107,21 @@ class Registry:
             self.client.get_registered_model(self.name)
         except MlflowException:
             self.client.create_registered_model(self.name)
+
+
+def content(scratch: Path, pipe: Any, sigmoid: Sigmoid | None, class_path: str) -> dict[str, Any]:
+    """What MLflow is given to store a served model; its data are written into a folder of `scratch`."""
+    folder = scratch / "served"
+    folder.mkdir()
+    served.save(folder, pipe, sigmoid)
+    return {
+        "loader_module": served.__name__,
+        "data_path": str(folder),
+        "code_paths": [str(Path(package.__file__ or "").parent) for package in (ldep, pipeline)],
+        "signature": signature(pipe[0]),
+        "input_example": (pd.DataFrame([served.example(pipe[0])]), {"output": "full"}),
+        "pip_requirements": requirements(class_path),
+    }
 
 
 def signature(encoder: RawEncoder) -> ModelSignature:

@@ -160,7 +160,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         -------
         self : StreamingLDEPClassifier
         """
-        if iter(batches) is batches:
+        if isinstance(batches, Iterator):
             raise TypeError(
                 "The batches are read several times, and a generator or iterator can be read once: pass a list, or an "
                 "object whose __iter__ starts again. For rows that come once there is partial_fit."
