@@ -14,7 +14,7 @@ EXACT ?= 130
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper serve serve-test ui protocol bench lock clean
+.PHONY: help setup test lint types repro paper serve serve-test ui protocol bench lock audit clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,9 @@ lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	$(BIN)/python -m pipeline.conda
+
+audit: $(READY) ## known vulnerabilities of the pinned packages, as PyPI tells them
+	python -m pipeline.audit
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = add("datasets", _datasets, "list the catalogue and what is at hand", "ldep datasets")
     listing.add_argument("--names", action="store_true", help="print the names alone, with commas")
+    add("check", _check, "check params.yaml, before any stage runs", "ldep check")
     stages = [
         ("fetch", _fetch, "fetch data sets, from OpenML or where else they can be had", "ldep fetch banana"),
         ("impute", _impute, "encode nominal features and fill missing cells", "ldep impute banana"),
@@ -139,6 +140,13 @@ def _datasets(args: argparse.Namespace) -> None:
         return
     own = params.load(args.params).own_data if args.params.is_file() else {}
     print(listing.table(own))
+
+
+def _check(args: argparse.Namespace) -> None:
+    from pipeline import files, params, paths
+
+    params.load(args.params)
+    files.write_text(paths.CHECKED, "checked\n")
 
 
 def _fetch(args: argparse.Namespace) -> None:

@@ -181,7 +181,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         absent = np.setdiff1d(self.classes_, reservoir.y)
         if len(absent):
             raise ValueError(
-                f"No row of class {absent.tolist()[0]!r} is in the sample of {self.sample_size} rows: increase sample_size."
+                f"No row of class {absent.tolist()[0]!r} is in the sample of {self.sample_size} rows: "
+                "increase sample_size."
             )
         self._fit_sample(reservoir, inner)
         if moments.count > len(reservoir.key):
@@ -267,9 +268,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     def _refine(self, batches: Iterable, moments: Moments) -> None:
         rows, r = moments.count, self.r1 + self.r2
         with single_thread():
-            frame, ridge = choose(
-                moments.mean, moments.variance, moments.covariance, rows, r, self.alpha, self.penalty
-            )
+            frame, ridge = choose(moments.mean, moments.variance, moments.covariance, rows, r, self.alpha, self.penalty)
             problem = StreamedProblem(
                 _Checked(self, batches), rows, frame, LinearPieces(self.r1, self.r2, frame.basis.shape[1]), ridge / rows
             )
