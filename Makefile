@@ -28,6 +28,7 @@ $(READY): requirements.lock pyproject.toml
 	"$(PYTHON)" -m venv $(VENV) || { echo "the venv module is missing: apt-get install python3.11-venv" >&2; exit 1; }
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@mkdir -p .ldep && mkdir -p -m 700 .ldep/dvc # DVC's own cache, closed to others: docs/dependencies.md
 	@touch $@
 
 lint: $(READY) ## ruff

@@ -111,7 +111,6 @@ def measure(way: str, path: Path) -> dict:
 
 
 def run() -> Report:
-    report = Report("streaming", "Ten million rows that are never held")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "rows.parquet")
         write(path)
@@ -122,6 +121,12 @@ def run() -> Report:
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             measured.append(json.loads(done.stdout))
             print(measured[-1], file=sys.stderr)
+    return compare(measured, size)
+
+
+def compare(measured: list[dict], size: float) -> Report:
+    """The report, from what each way measured and the size of the file in MB."""
+    report = Report("streaming", "Ten million rows that are never held")
     best = 100 * np.mean(
         np.concatenate(
             [(truth(X) >= 0) == y for X, y in (rows(ROWS // BATCH + k, BATCH) for k in range(TEST // BATCH))]

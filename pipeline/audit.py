@@ -21,7 +21,7 @@ LOCKS = (LOCK, Path("benchmarks/requirements.lock"))
 INDEX = "https://pypi.org/pypi"
 # What is known and stays, and why; docs/dependencies.md says more.
 REASONS = {
-    "CVE-2025-69872": "diskcache unpickles its cache. DVC keeps it in folders of the user's own, and there is no fix",
+    "CVE-2025-69872": "it unpickles its cache, which .dvc/config puts into the project's own folder",
 }
 
 
