@@ -1,8 +1,8 @@
 """What would 1,000 sets with 100 seeds cost, and what would break first?
 
 Measured and carried on are: the CPU seconds of a fit by its size, from the results of the suite in results/ (run `make
-repro` or `make paper` first); what a stage costs DVC, by running the real one on stages that do next to nothing; and what
-a run costs MLflow, by writing runs like ours into a real SQLite store. All in CPU seconds, which a busy machine
+repro` or `make paper` first); what a stage costs DVC, by running the real one on stages that do next to nothing; and
+what a run costs MLflow, by writing runs like ours into a real SQLite store. All in CPU seconds, which a busy machine
 does not stretch. DVC and MLflow write in one process: their CPU seconds are hours that no cluster shortens.
 """
 
@@ -34,8 +34,8 @@ from pipeline.budget import ccp_seconds
 from pipeline.errors import UserError
 
 SETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
-STAGES = (10, 20, 40, 80)  # of the measured dvc.yaml
-RUNS = (50, 100, 200)  # in the measured store
+STAGES = (5, 10, 20, 40)  # of the measured dvc.yaml
+RUNS = (30, 60, 120)  # in the measured store
 METRICS, PARAMS, TAGS = 110, 8, 9  # of a run of a tuned model
 TASKS = 2_000
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -35,7 +38,8 @@ def check(folder: Path) -> None:
     if model_id is None or (uri.scheme == "sqlite" and not Path(uri.path[1:]).is_file()):
         return
     try:
-        registered = mlflow.MlflowClient().get_logged_model(model_id).tags.get(DIGEST)
+        with _impatient():
+            registered = mlflow.MlflowClient().get_logged_model(model_id).tags.get(DIGEST)
     except (MlflowException, SQLAlchemyError) as error:
         said = str(error).splitlines()[0][:200]
         log.warning("%s: whether it was changed after it was registered cannot be told (%s).", folder, said)
@@ -44,3 +48,18 @@ def check(folder: Path) -> None:
         raise MlflowException.invalid_parameter_value(
             f"the files of {folder} were changed after it was registered; it is not loaded."
         )
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """A server that is not there costs seconds, where MLflow would ask again for minutes."""
+    name = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
