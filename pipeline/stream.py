@@ -135,10 +135,9 @@ class _Column:
         if self.declared:  # the dictionary first: its order is the declared one, also of what never occurs
             for value in cells.chunk(0).dictionary.to_pylist():
                 self.found.setdefault(str(value), 0)
-        counts = pc.value_counts(cells.cast(pa.string()))
-        for value, count in zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist()):
+        for value, count in (pair.values() for pair in pc.value_counts(cells.combine_chunks()).to_pylist()):
             if value is not None and value not in MISSING:
-                self.found[value] += count
+                self.found[str(value)] += count
                 self.count += count
         if len(self.found) > MOST_CATEGORIES:
             raise UserError(

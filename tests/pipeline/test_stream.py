@@ -23,6 +23,7 @@ SETTINGS = {"r1": 4, "r2": 4, "alpha": 0.1, "sample_size": 500, "max_iter": 20}
 def frame() -> pd.DataFrame:
     rows = registered.rows(3000)
     rows["grade"] = pd.Categorical(rows["grade"], categories=["3", "2", "1", "0"])
+    rows["member"] = rows.index % 4 == 0
     return rows
 
 
@@ -48,11 +49,12 @@ def test_the_model_scores_raw_rows_and_explains(made, frame):
 
 def test_the_encoder_is_what_one_fit_in_memory_would_make(made, frame):
     encoder = local_model.load(str(made[0] / "model")).encoder
-    assert encoder.categories_ == [None, None, ["3", "2", "1", "0"], ["blue", "green", "red"]]
+    assert encoder.categories_ == [None, None, ["3", "2", "1", "0"], ["blue", "green", "red"], ["False", "True"]]
     assert encoder.fill_[0] == pytest.approx(frame["width"].mean())
     assert encoder.fill_[2] == pytest.approx(frame["grade"].cat.codes.mean())
     codes = frame["colour"].dropna().map({"blue": 0, "green": 1, "red": 2})
     assert encoder.fill_[3] == pytest.approx(codes.mean())
+    np.testing.assert_array_equal(encoder.transform(frame)[:, 4], frame["member"])
 
 
 def test_the_same_file_gives_the_same_model(made, tmp_path):
