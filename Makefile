@@ -14,7 +14,7 @@ EXACT ?= 100
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup lint types test repro paper publish serve serve-test ui ui-test protocol bench docs wheel wheel-test lock clean
+.PHONY: help setup lint types test repro paper publish serve serve-test ui ui-test protocol bench docs wheel wheel-test lock audit clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,7 @@ $(READY): requirements.lock pyproject.toml
 	"$(PYTHON)" -m venv $(VENV) || { echo "the venv module is missing: apt-get install python3.11-venv" >&2; exit 1; }
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@mkdir -p .ldep && mkdir -p -m 700 .ldep/dvc # DVC's own cache, closed to others: docs/dependencies.md
 	@touch $@
 
 lint: $(READY) ## ruff
@@ -94,6 +95,9 @@ lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q --group ui --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  -c requirements.lock -o tests/ui-requirements.lock
 	$(BIN)/python -m pipeline.conda
+
+audit: $(READY) ## known vulnerabilities of the pinned packages, as PyPI tells them
+	python -m pipeline.audit
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

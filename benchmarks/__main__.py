@@ -11,6 +11,8 @@ BENCHMARKS = {
     "fit_time": "fit time against the MLP on the 30 sets (5 minutes)",
     "dccp": "time and hinge against CVXPY + DCCP (5 minutes)",
     "scaling": "growth with rows and pieces, predict (2 minutes)",
+    "streaming": "ten million rows in bounded memory against the fit in memory (10 minutes)",
+    "scale": "the cost of a fit by its size; what tracking and DVC cost as a suite grows (15 minutes)",
     "morpho": "time and accuracy against sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
     "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",

@@ -5,6 +5,7 @@ from ldep.estimators.dep import DEPClassifier, DilationPerceptron, ErosionPercep
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.maxout import MaxoutClassifier
 from ldep.estimators.rdep import RDEPClassifier
+from ldep.estimators.streaming import StreamingLDEPClassifier
 
 __all__ = [
     "DEPClassifier",
@@ -14,4 +15,5 @@ __all__ = [
     "LDEPCommittee",
     "MaxoutClassifier",
     "RDEPClassifier",
+    "StreamingLDEPClassifier",
 ]

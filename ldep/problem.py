@@ -9,6 +9,8 @@ every ridge_j is alpha; alpha = 0 and s_k = 1 is the paper's problem: its slack 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +18,27 @@ import numpy as np
 from ldep.pieces import LinearPieces, Pieces
 
 
+class Summed(ABC):
+    """A problem whose loss is a sum over its samples, wherever they are."""
+
+    pieces: Pieces
+    ridge: np.ndarray
+
+    @abstractmethod
+    def chunks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """X, y and weight of at most `size` samples at a time."""
+
+    def penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The quadratic term and its gradient."""
+        if not isinstance(self.pieces, LinearPieces):
+            return 0.0, np.zeros_like(theta)
+        gradient = np.zeros_like(self.pieces.table(theta))
+        gradient[:, :-1] = self.ridge * self.pieces.table(theta)[:, :-1]
+        return 0.5 * float(np.vdot(gradient, theta)), gradient.ravel()
+
+
 @dataclass(frozen=True)
-class Problem:
+class Problem(Summed):
     """X is (m, n); y, weight are (m,); ridge is (n,) and zero where the pieces have no slopes of their own."""
 
     X: np.ndarray
@@ -33,13 +54,10 @@ class Problem:
     def hinge(self, theta: np.ndarray) -> float:
         return float(self.weight @ np.maximum(0.0, 1.0 - self.y * self.tau(theta)))
 
-    def penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The quadratic term and its gradient."""
-        if not isinstance(self.pieces, LinearPieces):
-            return 0.0, np.zeros_like(theta)
-        gradient = np.zeros_like(self.pieces.table(theta))
-        gradient[:, :-1] = self.ridge * self.pieces.table(theta)[:, :-1]
-        return 0.5 * float(np.vdot(gradient, theta)), gradient.ravel()
+    def chunks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        for first in range(0, len(self.X), size):
+            rows = slice(first, first + size)
+            yield self.X[rows], self.y[rows], self.weight[rows]
 
     def objective(self, theta: np.ndarray) -> float:
         return self.hinge(theta) + self.penalty(theta)[0]

@@ -6,7 +6,7 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = add("datasets", _datasets, "list the catalogue and what is at hand", "ldep datasets")
     listing.add_argument("--names", action="store_true", help="print the names alone, with commas")
+    add("check", _check, "check params.yaml, before any stage runs", "ldep check")
     stages = [
         ("fetch", _fetch, "fetch data sets, from OpenML or where else they can be had", "ldep fetch banana"),
         ("impute", _impute, "encode nominal features and fill missing cells", "ldep impute banana"),
@@ -91,6 +92,21 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("source", metavar="IN", type=Path, help="a .csv or .parquet file of any size")
     score.add_argument("target", metavar="OUT", type=Path, help="a .csv or .parquet file; it appears when all is done")
     score.add_argument("--explain", action="store_true", help="add the contribution of each feature")
+    stream = add(
+        "stream",
+        _stream,
+        "fit an ℓ-DEP to a Parquet file of any size, in bounded memory",
+        "ldep stream rows.parquet models/rows --target label && ldep score models/rows rows.parquet scored.parquet",
+    )
+    stream.add_argument("source", metavar="IN", type=Path, help="a .parquet file of any size")
+    stream.add_argument("folder", metavar="MODEL", type=Path, help="a new folder, for `ldep score` and `mlflow models`")
+    stream.add_argument("--target", required=True, help="the column of the class, with two values")
+    stream.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out; may be repeated")
+    stream.add_argument("--pieces", type=_positive(int), default=10, help="r1 and r2 (default: 10)")
+    stream.add_argument("--alpha", type=_positive(float), default=1.0, help="weight of the penalty (default: 1)")
+    stream.add_argument("--penalty", choices=["norm", "variance"], default="norm", help="of the slopes (default: norm)")
+    stream.add_argument("--sample", type=_positive(int), default=100_000, help="rows held in memory (default: 100000)")
+    stream.add_argument("--seed", type=int, default=0, help="of the sample, the starts and what is held out")
     serve = add("serve", _serve, "serve the champion of a set by `mlflow models serve`", "ldep serve banana")
     serve.add_argument("name", metavar="NAME", help="the set")
     serve.add_argument("--alias", default="champion", help="of the version to serve (default: champion)")
@@ -130,6 +146,13 @@ def _datasets(args: argparse.Namespace) -> None:
         return
     own = params.load(args.params).own_data if args.params.is_file() else {}
     print(listing.table(own))
+
+
+def _check(args: argparse.Namespace) -> None:
+    from pipeline import files, params, paths
+
+    params.load(args.params)
+    files.write_text(paths.CHECKED, "checked\n")
 
 
 def _fetch(args: argparse.Namespace) -> None:
@@ -209,6 +232,31 @@ def _score(args: argparse.Namespace) -> None:
 
     with _disk_errors_said():
         score.run(args.model, args.source, args.target, args.explain)
+
+
+def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not above 0")
+        return value
+
+    parse.__name__ = "number"
+    return parse
+
+
+def _stream(args: argparse.Namespace) -> None:
+    from pipeline import stream
+
+    settings = {
+        "r1": args.pieces,
+        "r2": args.pieces,
+        "alpha": args.alpha,
+        "penalty": args.penalty,
+        "sample_size": args.sample,
+    }
+    with _disk_errors_said():
+        stream.run(args.source, args.folder, args.target, ignore=args.ignore, settings=settings, seed=args.seed)
 
 
 def _serve(args: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from pipeline import names
 from pipeline.errors import UserError, nearest
 
 if TYPE_CHECKING:
@@ -43,7 +44,13 @@ class Entry:
 def load() -> dict[str, Entry]:
     """Return the catalogue by name, in the order of the paper's Table 1."""
     fields = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return {name: Entry(name=name, **{**row, "ignore": tuple(row.get("ignore", ()))}) for name, row in fields.items()}
+    try:
+        return {
+            names.safe(name): Entry(name=name, **{**row, "ignore": tuple(row.get("ignore", ()))})
+            for name, row in fields.items()
+        }
+    except ValueError as error:
+        raise UserError(f"{FILE}: {error}.") from None
 
 
 def entry(name: str) -> Entry:

@@ -22,7 +22,7 @@ from pipeline.params import Params
 from pipeline.store import code_digest, digest, file_digest
 
 # The code that decides what a served model answers, beside that of the fit.
-SERVING = ("calibration.py", "encoder.py", "final.py", "guard.py", "served.py", "trusted.py")
+SERVING = ("calibration.py", "encoder.py", "final.py", "guard.py", "seal.py", "served.py", "trusted.py")
 
 
 @dataclass(frozen=True)

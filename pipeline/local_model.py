@@ -12,7 +12,7 @@ import mlflow
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.utils.models import get_model_name_and_version
 
-from pipeline import registry, served, tracking
+from pipeline import seal, served, tracking
 from pipeline.errors import UserError
 
 
@@ -38,8 +38,8 @@ def fetch(uri: str, root: Path = Path()) -> Path:
         folder = Path(mlflow.artifacts.download_artifacts(uri))
         if uri.startswith("models:/"):
             version = client.get_model_version(*get_model_name_and_version(client, uri))
-            registered = version.tags.get(registry.DIGEST)
-            if registered is not None and registry.files_digest(folder) != registered:
+            registered = version.tags.get(seal.DIGEST)
+            if registered is not None and seal.files_digest(folder) != registered:
                 raise UserError(f"the files of {uri} were changed after it was registered; it is not loaded.")
     except (MlflowException, OSError) as error:
         hint = "models:/ldep-NAME@champion names a registered one, `ldep register NAME` makes it"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -11,21 +10,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pipeline import catalogue, paths
+from pipeline import catalogue, names, paths
 from pipeline.errors import UserError, nearest
 
-
-def _safe_name(name: str) -> str:
-    # The name becomes part of paths: nothing in it may climb out of the data folder.
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name) or len(name) > 100:
-        raise ValueError(
-            "a data set's name has letters, digits, '-', '_' and '.', "
-            "starts with a letter, a digit or '_', and is at most 100 long"
-        )
-    return name
-
-
-Name = Annotated[str, AfterValidator(_safe_name)]
+Name = Annotated[str, AfterValidator(names.safe)]
 
 
 class Section(BaseModel):

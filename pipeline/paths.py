@@ -6,6 +6,7 @@ from pathlib import Path
 
 PARAMS = Path("params.yaml")
 DATA = Path("data")
+CHECKED = DATA / "params.checked"
 OWN = DATA / "own"  # the folder that DVC watches for the user's own files
 REPORTS = Path("reports")
 

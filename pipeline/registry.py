@@ -25,14 +25,13 @@ from mlflow.types.schema import AnyType
 
 import ldep
 import pipeline
-from pipeline import run_content, served
+from pipeline import run_content, seal, served
 from pipeline.calibration import Sigmoid
 from pipeline.encoder import RawEncoder
-from pipeline.store import digest, file_digest
 from pipeline.tracking import DATASET, KEY, MODEL
 
 CHAMPION, CHALLENGER = "champion", "challenger"
-FINAL_KEY, DIGEST, DATA, DECISION, WHY = "ldep.final", "ldep.files", "data_digest", "decision", "why"
+FINAL_KEY, DATA, DECISION, WHY = "ldep.final", "data_digest", "decision", "why"
 METRIC = "metric."  # of a tag
 TEXT = """\
 The winner of the cross-validation on **{dataset}**, fitted on all its rows. It takes raw rows and answers the class.
@@ -77,24 +76,16 @@ class Registry:
             self.client.delete_logged_model(left.model_id)  # of a run that was cut off before its version was made
         mlflow.set_experiment(experiment_id=self.experiment)
         with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch) / "served"
-            folder.mkdir()
-            served.save(folder, pipe, sigmoid)
             info = mlflow.pyfunc.log_model(
-                name=self.name,
-                loader_module=served.__name__,
-                data_path=str(folder),
-                code_paths=[str(Path(package.__file__ or "").parent) for package in (ldep, pipeline)],
-                signature=signature(pipe[0]),
-                input_example=(pd.DataFrame([served.example(pipe[0])]), {"output": "full"}),
-                pip_requirements=requirements(class_path),
-                tags={FINAL_KEY: key},
+                name=self.name, tags={FINAL_KEY: key}, **content(Path(scratch), pipe, sigmoid, class_path)
             )
         if run is not None:  # the numbers of the cross-validation, shown on the model's page too
             self.client.log_batch(
                 run, metrics=[Metric(name, value, 0, 0, model_id=info.model_id) for name, value in metrics.items()]
             )
-        tags = {FINAL_KEY: key, DIGEST: files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri)))}
+        files = seal.files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri)))
+        self.client.set_logged_model_tags(info.model_id, {seal.DIGEST: files})
+        tags = {FINAL_KEY: key, seal.DIGEST: files}
         made = self.client.create_model_version(
             self.name, info.model_uri, run_id=run, tags=tags, model_id=info.model_id, await_creation_for=60
         )
@@ -129,6 +120,21 @@ class Registry:
             self.client.create_registered_model(self.name, {DATASET: self.dataset}, TEXT.format(dataset=self.dataset))
 
 
+def content(scratch: Path, pipe: Any, sigmoid: Sigmoid | None, class_path: str) -> dict[str, Any]:
+    """What MLflow is given to store a served model; its data are written into a folder of `scratch`."""
+    folder = scratch / "served"
+    folder.mkdir()
+    served.save(folder, pipe, sigmoid)
+    return {
+        "loader_module": served.__name__,
+        "data_path": str(folder),
+        "code_paths": [str(Path(package.__file__ or "").parent) for package in (ldep, pipeline)],
+        "signature": signature(pipe[0]),
+        "input_example": (pd.DataFrame([served.example(pipe[0])]), {"output": "full"}),
+        "pip_requirements": requirements(class_path),
+    }
+
+
 def signature(encoder: RawEncoder) -> ModelSignature:
     """The raw columns, by name; and the switch.
 
@@ -146,13 +152,6 @@ def requirements(class_path: str) -> list[str]:
     package = class_path.split(".")[0]
     others = metadata.packages_distributions().get(package, []) if package not in ("ldep", "sklearn") else []
     return sorted({*pins, *(f"{other}=={metadata.version(other)}" for other in others)})
-
-
-def files_digest(folder: Path) -> str:
-    """sha256 over the files of a model that decide what it answers: its data and its code."""
-    files = sorted(path for part in ("data", "code") for path in (folder / part).rglob("*") if path.is_file())
-    listed = [(str(path.relative_to(folder)), file_digest(path)) for path in files if "__pycache__" not in path.parts]
-    return digest(listed)
 
 
 def tags(metrics: dict[str, float], facts: dict[str, Any]) -> dict[str, str]:

@@ -85,12 +85,11 @@ def _pieces(source: Path, model: ServedModel) -> Iterator[pa.Table]:
         file = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # a buffer would hold what was read
         _check(source, columns, file.schema_arrow.names)
         for batch in file.iter_batches(batch_size=ROWS, columns=columns):
-            yield _with_dictionaries(pa.Table.from_batches([batch]))
+            yield with_dictionaries(pa.Table.from_batches([batch]))
         return
     with source.open(encoding="utf-8-sig", errors="replace") as text:
         if not text.read(1):
             raise UserError(f"{source} is empty: not even a line of column names.")
-    # Nominal columns as dictionaries: the encoder then looks up each category once, not each cell.
     nominal = pa.dictionary(pa.int32(), pa.string())
     types = {name: nominal if known else pa.float64() for name, known in zip(columns, categories)}
     with pyarrow.csv.open_csv(
@@ -105,7 +104,8 @@ def _pieces(source: Path, model: ServedModel) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-def _with_dictionaries(piece: pa.Table) -> pa.Table:
+def with_dictionaries(piece: pa.Table) -> pa.Table:
+    """Text as dictionaries: the encoder then looks up each category once, not each cell."""
     for number, field in enumerate(piece.schema):
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
             piece = piece.set_column(number, field.name, piece.column(number).dictionary_encode())

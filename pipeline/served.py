@@ -19,7 +19,7 @@ from mlflow.exceptions import MlflowException
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep.estimators.base import TauClassifier
-from pipeline import guard, trusted
+from pipeline import guard, seal, trusted
 from pipeline.calibration import Sigmoid
 from pipeline.encoder import RawEncoder
 
@@ -154,4 +154,5 @@ def load(folder: Path) -> ServedModel:
 def _load_pyfunc(path: str) -> ServedModel:
     """What MLflow calls."""
     guard.install()
+    seal.check(Path(path).parents[1])
     return load(Path(path))

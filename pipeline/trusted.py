@@ -18,6 +18,7 @@ OWN = (
     "ldep.estimators.ldep.LDEPClassifier",
     "ldep.estimators.maxout.MaxoutClassifier",
     "ldep.estimators.rdep.RDEPClassifier",
+    "ldep.estimators.streaming.StreamingLDEPClassifier",
     "pipeline.encoder.RawEncoder",
 )
 # Parts of scikit-learn's and numpy's that skops does not trust of itself: records of numbers.

@@ -10,21 +10,16 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep import starts
 from ldep.conditioning import condition
-from ldep.estimators.base import TauClassifier
-from ldep.explanation import explain_linear, like_input
+from ldep.estimators.linear import LinearPiecesClassifier
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 from ldep.training import best_of, check_options
 
-# Rows whose scores are computed at once, to stay in the processor's cache.
-CHUNK = 4096
 
-
-class LDEPClassifier(TauClassifier):
+class LDEPClassifier(LinearPiecesClassifier):
     """Linear dilation-erosion perceptron, trained by a convex-concave procedure.
 
     tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign. Training minimises the hinge loss
@@ -169,64 +164,8 @@ class LDEPClassifier(TauClassifier):
             verbose=self.verbose,
             estimator=type(self).__name__,
         )
-        table = frame.to_user(solution.theta)
-        self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
-        self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
+        self._set_pieces(frame.to_user(solution.theta))
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
         return self
-
-    def _tau(self, X: np.ndarray) -> np.ndarray:
-        tau = np.empty(len(X))
-        for first in range(0, len(X), CHUNK):
-            rows = slice(first, first + CHUNK)
-            u = self.W_ @ X[rows].T
-            u += self.c_[:, None]
-            v = self.M_ @ X[rows].T
-            v += self.d_[:, None]
-            np.subtract(u.max(axis=0), v.max(axis=0), out=tau[rows])
-        return tau
-
-    def explain(self, X):
-        """The exact contribution of each feature to the decision value of each row.
-
-        In the region of its active pieces i and j tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
-        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        explanation : Explanation or DataFrame
-            A named tuple of arrays: contributions, bias, decision, dilation (the index i), erosion (the index j). When
-            X is a DataFrame, a DataFrame on its index, with its columns for the contributions, followed by bias,
-            decision, dilation_piece and erosion_piece.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return like_input(explain_linear(rows, self.W_, self.c_, self.M_, self.d_), X)
-
-    # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling loses no bit.
-    @property
-    def beta_(self) -> float:
-        check_is_fitted(self)
-        return 0.5
-
-    @property
-    def R1_(self) -> np.ndarray:
-        return self.W_ / self.beta_
-
-    @property
-    def a_(self) -> np.ndarray:
-        return self.c_ / self.beta_
-
-    @property
-    def R2_(self) -> np.ndarray:
-        return self.M_ / (self.beta_ - 1.0)
-
-    @property
-    def b_(self) -> np.ndarray:
-        return self.d_ / (self.beta_ - 1.0)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldep.problem import Problem
+from ldep.problem import Problem, Summed
 from ldep.solvers import _interior, ccp
 from ldep.solvers._lbfgs import minimize
 from ldep.solvers.solution import Log, Solution
@@ -126,7 +126,7 @@ def _polished(problem: Problem, solution: Solution, tol: float, verbose: int) ->
 class Smoothed:
     """The smoothed objective and its gradient; `exact` is F where it was last evaluated."""
 
-    def __init__(self, problem: Problem, temperature: float, hard: bool):
+    def __init__(self, problem: Summed, temperature: float, hard: bool):
         self.problem = problem
         self.T = temperature
         self.hard = hard
@@ -135,9 +135,7 @@ class Smoothed:
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         problem, value, hinge = self.problem, 0.0, 0.0
         gradient = np.zeros_like(theta)
-        for first in range(0, len(problem.X), CHUNK):
-            rows = slice(first, first + CHUNK)
-            X, y, weight = problem.X[rows], problem.y[rows], problem.weight[rows]
+        for X, y, weight in problem.chunks(CHUNK):
             scores = problem.pieces.scores(theta, X)
             smooth_tau, tau, G = (self._hard if self.hard else self._soft)(scores)
             slack = 1.0 - y * smooth_tau

@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 
 from pipeline.errors import UserError
+from pipeline.sources import lines
 from pipeline.sources.frames import categorical
 
 
 def read(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
     try:
-        with path.open(encoding=encoding) as lines:
-            content = arff.load(lines)
+        lines.check(path)
+        with path.open(encoding=encoding) as rows:
+            content = arff.load(rows)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError as error:

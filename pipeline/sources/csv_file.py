@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.errors import UserError
+from pipeline.sources import lines
 from pipeline.sources.frames import categorical, is_missing
 
 log = logging.getLogger(__name__)
@@ -33,8 +34,8 @@ def _cells(
     path: Path, delimiter: str, encoding: str, target: str | None
 ) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line on which each row stands in the file."""
-    lines = io.StringIO(_text(path, encoding), newline="")  # the csv module ends the lines itself, quotes in mind
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
+    text = io.StringIO(_text(path, encoding), newline="")  # the csv module ends the lines itself, quotes in mind
+    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
     rows, numbers = [], []
     try:
         for row in reader:
@@ -59,6 +60,7 @@ def _cells(
 
 def _text(path: Path, encoding: str) -> str:
     try:
+        lines.check(path)
         content = path.read_bytes()
         # A byte order mark, as spreadsheets write it, is no part of the first column's name.
         return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)

@@ -100,7 +100,8 @@ def _parquet_column(path: Path, column: pd.Series) -> pd.Series:
 
 
 def md5(path: Path) -> str:
-    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def _two_classes(frame: pd.DataFrame, name: str, own: OwnData) -> pd.DataFrame:

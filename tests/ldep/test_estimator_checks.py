@@ -14,6 +14,7 @@ from ldep import (
     LDEPCommittee,
     MaxoutClassifier,
     RDEPClassifier,
+    StreamingLDEPClassifier,
 )
 
 ESTIMATORS = [
@@ -26,6 +27,7 @@ ESTIMATORS = [
     RDEPClassifier(),
     RDEPClassifier("bagging", n_estimators=3),
     MaxoutClassifier(),
+    StreamingLDEPClassifier(sample_size=50),
 ]
 
 

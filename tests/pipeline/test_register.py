@@ -150,8 +150,36 @@ def test_a_changed_file_is_refused(project):
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(UserError, match="changed after it was registered; it is not loaded"):
         local_model.load(uri)
-    with pytest.raises(mlflow.MlflowException, match="was changed after it was registered"):  # in a server, too
+    with pytest.raises(mlflow.MlflowException, match="changed after it was registered"):  # in a server, too
         mlflow.pyfunc.load_model(str(folder))
+
+
+@pytest.mark.parametrize("part", ["data/served/served.json", "code/pipeline/calibration.py"])
+def test_a_file_that_was_changed_with_its_checksum_is_refused_too(project, part):
+    """By the digest in the store, which whoever writes into the artifact folder does not reach."""
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    folder = local_model.fetch(uri)
+    assert mlflow.pyfunc.load_model(str(folder)).predict(registered.rows(3))
+    path = folder / part
+    path.write_text(path.read_text() + "\n")
+    served.load(folder / "data/served")  # nothing here tells it
+    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+        local_model.load(uri)
+    for address in (str(folder), uri):
+        with pytest.raises(mlflow.MlflowException, match="were changed after it was registered; it is not loaded"):
+            mlflow.pyfunc.load_model(address)
+
+
+def test_a_copy_of_a_model_loads_where_its_store_is_not(project, tmp_path, caplog):
+    register.run(NAME, registered.with_candidates("ldep"))
+    shutil.copytree(local_model.fetch(f"models:/{MODEL}@champion"), tmp_path / "copy")
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/none.db")
+    assert mlflow.pyfunc.load_model(str(tmp_path / "copy")).predict(registered.rows(3))
+    assert not (tmp_path / "none.db").exists()
+    mlflow.set_tracking_uri("http://127.0.0.1:9")
+    assert mlflow.pyfunc.load_model(str(tmp_path / "copy")).predict(registered.rows(3))
+    assert "cannot be told" in caplog.text
 
 
 def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(project, tmp_path):

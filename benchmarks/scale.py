@@ -1,0 +1,246 @@
+"""What would 1,000 sets with 100 seeds cost, and what would break first?
+
+Measured and carried on are: the CPU seconds of a fit by its size, from the results of the suite in results/ (run `make
+repro` or `make paper` first); what a stage costs DVC, by running the real one on stages that do next to nothing; and
+what a run costs MLflow, by writing runs like ours into a real SQLite store. All in CPU seconds, which a busy machine
+does not stretch. DVC and MLflow write in one process: their CPU seconds are hours that no cluster shortens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+import mlflow
+import numpy as np
+import pandas as pd
+import yaml
+from mlflow.entities import Metric, Param, RunTag
+
+from benchmarks.report import FOLDER, Report
+from pipeline import catalogue, paths, results
+from pipeline.budget import ccp_seconds
+from pipeline.errors import UserError
+
+SETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
+STAGES = (5, 10, 20, 40)  # of the measured dvc.yaml
+RUNS = (30, 60, 120)  # in the measured store
+METRICS, PARAMS, TAGS = 110, 8, 9  # of a run of a tuned model
+TASKS = 2_000
+
+
+def fits(folder: Path = paths.RESULTS) -> pd.DataFrame:
+    """A row a set, model and fold of the catalogue's sets: its size, and the CPU seconds of fit and tuning."""
+    found = []
+    for name in catalogue.load():
+        if not (folder / name / "results.csv").is_file():
+            continue
+        entry = catalogue.entry(name)
+        table = results.read(name, folder).query("metric == 'accuracy' and status == 'ok'")
+        for row in table.to_dict("records"):
+            settings = json.loads(row["settings"])
+            settings = settings.get("estimator", {}).get("params", settings)
+            found.append(
+                {
+                    "dataset": name,
+                    "model": row["model"],
+                    "solver": row["solver"] if isinstance(row["solver"], str) else "",
+                    "m": round(entry.rows * (FOLDS - 1) / FOLDS),
+                    "n": entry.features,
+                    "r": settings.get("r1", 0) + settings.get("r2", 0),
+                    "fit": row["fit_cpu_seconds"],
+                    "tune": row["tune_cpu_seconds"] if row["model"] != "ldep_committee" else 0.0,  # its model's
+                }
+            )
+    if not found:
+        raise UserError(f"{folder}/ holds no results of the catalogue's sets; run `make repro` or `make paper` first.")
+    return pd.DataFrame(found)
+
+
+def law(sizes: pd.DataFrame, seconds: pd.Series) -> dict[str, float]:
+    """log seconds = log c + sum of exponent x log size, by least squares; and how far off a fit is, as a factor."""
+    varying = [name for name in sizes if sizes[name].nunique() > 2 and (sizes[name] > 0).all()]
+    A = np.column_stack([np.ones(len(sizes)), *(np.log(sizes[name]) for name in varying)])
+    solution = np.linalg.lstsq(A, np.log(seconds), rcond=None)[0]
+    off = np.exp(np.median(np.abs(np.log(seconds) - A @ solution)))
+    return {"c": np.exp(solution[0]), **dict(zip(varying, solution[1:])), "typical_factor": off}
+
+
+def predict(found: dict[str, float], **sizes: float) -> float:
+    return found["c"] * float(np.prod([sizes[name] ** found[name] for name in sizes if name in found]))
+
+
+def polynomial(counts: tuple[int, ...], seconds: list[float]) -> np.ndarray:
+    """a + b S + c S^2 with nothing below zero: a start, a share of each, and one that reads all the others."""
+    from scipy.optimize import nnls
+
+    A = np.vander(counts, 3, increasing=True).astype(float)
+    return nnls(A / np.asarray(seconds)[:, None], np.ones(len(counts)))[0]
+
+
+def children_cpu(call: Callable[[], object]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    call()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def dvc_seconds(stages: int) -> tuple[float, float]:
+    """CPU seconds of `dvc repro` over stages that write a file each; and of one that finds nothing to do."""
+    command = [str(Path(sys.executable).with_name("dvc")), "repro", "--quiet"]
+    with tempfile.TemporaryDirectory() as folder:
+        for line in (
+            ["git", "init", "-q"],
+            [command[0], "init", "-q"],
+            [command[0], "config", "core.analytics", "false"],
+        ):
+            subprocess.run(line, cwd=folder, check=True, capture_output=True)
+        stage = {
+            "matrix": {"name": list(range(stages))},
+            "cmd": "echo ${item.name} > ${item.name}.txt",
+            "outs": ["${item.name}.txt"],
+        }
+        Path(folder, "dvc.yaml").write_text(yaml.safe_dump({"stages": {"write": stage}}))
+
+        def repro() -> None:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+        return children_cpu(repro), children_cpu(repro)
+
+
+def mlflow_seconds(counts: tuple[int, ...]) -> list[dict]:
+    """CPU seconds to write a run like ours, and to look one up by its key, as the store grows; and its bytes."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder, "mlflow.db")
+        client = mlflow.MlflowClient(f"sqlite:///{database}")
+        experiment = client.create_experiment("scale", artifact_location=Path(folder, "artifacts").as_uri())
+        empty = database.stat().st_size
+        written = 0
+        for count in counts:
+            began = time.process_time()
+            for number in range(written, count):
+                run = client.create_run(experiment, tags={"ldep.key": f"{number:064x}"})
+                client.log_batch(
+                    run.info.run_id,
+                    metrics=[Metric(f"fold/m{k // FOLDS}", k / 7, 0, k % FOLDS) for k in range(METRICS)],
+                    params=[Param(f"p{k}", "10 | 20 | 10 | 5 | 20") for k in range(PARAMS)],
+                    tags=[RunTag(f"t{k}", "0" * 32) for k in range(TAGS)],
+                )
+                client.set_terminated(run.info.run_id)
+            write = (time.process_time() - began) / (count - written)
+            written = count
+            began = time.process_time()
+            for number in range(10):
+                held = client.search_runs([experiment], f"tags.`ldep.key` = '{number:064x}'", max_results=1)
+                assert len(held) == 1
+            look = (time.process_time() - began) / 10
+            size = (database.stat().st_size - empty) / count
+            found.append({"runs": count, "write_seconds": write, "look_up_seconds": look, "bytes_a_run": size})
+    return found
+
+
+def nothing(number: int) -> int:
+    return number
+
+
+def dispatch_seconds() -> float:
+    """CPU seconds that the driver spends on a task that does nothing, in a pool of processes."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        pool.submit(nothing, 0).result()
+        began = time.process_time()
+        assert [task.result() for task in [pool.submit(nothing, k) for k in range(TASKS)]] == list(range(TASKS))
+        return (time.process_time() - began) / TASKS
+
+
+def suite_seconds(table: pd.DataFrame) -> pd.DataFrame:
+    """CPU seconds of each model on a set of the paper in the mean of its 30, all folds with tuning, by its law."""
+    entries = catalogue.load().values()
+    rows = []
+    for model, part in table.groupby("model", sort=False):
+        whole = law(part[["m", "n"]], part["fit"] + part["tune"])
+        each = [FOLDS * predict(whole, m=e.rows * (FOLDS - 1) / FOLDS, n=e.features) for e in entries]
+        rows.append({"model": model, "sets": part["dataset"].nunique(), **whole, "seconds_a_set": np.mean(each)})
+    return pd.DataFrame(rows)
+
+
+def scaling_rows() -> pd.DataFrame:
+    """The seeded fits of `python -m benchmarks scaling`, as rows of the same kind."""
+    by_rows = pd.read_csv(FOLDER / "scaling-rows.csv").assign(n=20, r=20).rename(columns={"rows": "m"})
+    by_pieces = pd.read_csv(FOLDER / "scaling-pieces.csv").assign(m=10_000, n=20)
+    by_pieces["r"] = 2 * by_pieces["pieces"]
+    return pd.concat([by_rows, by_pieces]).rename(columns={"seconds": "fit"})[["m", "n", "r", "fit"]]
+
+
+def run() -> Report:
+    report = Report("scale", "What a larger suite would cost, and what would break first")
+    table = fits()
+    tuned = table[(table["model"] == "ldep") & (table["solver"] == "anneal")]
+    ours = law(*(lambda f: (f[["m", "n", "r"]], f["fit"]))(pd.concat([tuned, scaling_rows()], ignore_index=True)))
+    exact = table[table["solver"] == "ccp"]
+    ratio = np.log(exact["fit"] / [ccp_seconds(row.m, row.n, 10, 10) for row in exact.itertuples()])
+    suite = suite_seconds(table)
+
+    dvc = [dict(zip(("stages", "run", "nothing_to_do"), (count, *dvc_seconds(count)))) for count in STAGES]
+    lock = polynomial(STAGES, [row["run"] for row in dvc])
+    tracking = mlflow_seconds(RUNS)
+    dispatch = dispatch_seconds()
+
+    stages = 3 * SETS + 3
+    runs, tasks = SETS * SEEDS * MODELS, SETS * SEEDS * MODELS * FOLDS
+    compute = suite["seconds_a_set"].sum() * SETS * SEEDS
+    repro = float(lock @ [1, stages, stages**2])
+    write = np.mean([row["write_seconds"] for row in tracking])
+    look = tracking[-1]["look_up_seconds"]
+    costs = pd.DataFrame(
+        [
+            ("fits and tuning", "parallel", compute, compute / CORES),
+            (f"DVC: {SEEDS} x `dvc repro` of {stages:,} stages", "serial", SEEDS * repro, SEEDS * repro),
+            (f"MLflow: {runs:,} runs written", "serial", runs * write, runs * write),
+            (f"MLflow: {runs:,} look-ups of a key", "serial", runs * look, runs * look),
+            (f"pool: {tasks:,} fits handed out", "serial", tasks * dispatch, tasks * dispatch),
+        ],
+        columns=["what", "kind", "cpu_seconds", "wall_seconds"],
+    )
+    costs["wall_hours"] = costs["wall_seconds"] / 3600
+    serial = costs[costs["kind"] == "serial"].sort_values("wall_seconds", ascending=False)
+    database = runs * tracking[-1]["bytes_a_run"] / 2**30
+    report.note(
+        f"A fit of the ℓ-DEP by `anneal`, two starts: {ours['c']:.3g} m^{ours['m']:.2f} n^{ours['n']:.2f} "
+        f"r^{ours['r']:.2f} CPU seconds, for m rows, n features and r = r1 + r2 pieces; typically off by a factor of "
+        f"{ours['typical_factor']:.2f} ({len(tuned)} fits of {tuned['dataset'].nunique()} sets; those of scaling.md)."
+    )
+    if len(exact):
+        report.note(
+            f"A fit by exact CCP: what `pipeline/budget.py` estimates, times {np.exp(np.median(ratio)):.2f} in the "
+            f"median of {len(exact)} fits of {exact['dataset'].nunique()} sets; typically off by a factor of "
+            f"{np.exp(np.median(np.abs(ratio - np.median(ratio)))):.2f}."
+        )
+    report.note(
+        f"`dvc repro` of S stages: {lock[0]:.2f} + {lock[1]:.3f} S + {lock[2]:.2g} S^2 CPU seconds. "
+        f"A run in MLflow: {write:.3f} CPU seconds and {tracking[-1]['bytes_a_run'] / 1024:.0f} KB. "
+        f"A task of the pool: {1e3 * dispatch:.2f} ms of the driver."
+    )
+    report.note(
+        f"{SETS:,} sets like the paper's 30, {SEEDS} seeds, {MODELS} models, {FOLDS} folds, {CORES:,} cores: the fits "
+        f"take {compute / CORES / 3600:.0f} hours. Of what stays serial, the longest is {serial['what'].iloc[0]}: "
+        f"{serial['wall_hours'].iloc[0]:.0f} hours; then {serial['what'].iloc[1]}: {serial['wall_hours'].iloc[1]:.0f} "
+        f"hours. mlflow.db would have {database:.0f} GB."
+    )
+    report.table("costs", costs)
+    report.table("laws", suite)
+    report.table("dvc", pd.DataFrame(dvc))
+    report.table("mlflow", pd.DataFrame(tracking))
+    report.table("fits", table)
+    return report

@@ -1,0 +1,75 @@
+"""What every ℓ-DEP has, however it was trained: tau from its pieces, the explanation, the paper's form."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ldep.estimators.base import TauClassifier
+from ldep.explanation import explain_linear, like_input
+
+# Rows whose scores are computed at once, to stay in the processor's cache.
+CHUNK = 4096
+
+
+class LinearPiecesClassifier(TauClassifier):
+    """tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j). Subclasses implement `fit` and have r1."""
+
+    def _set_pieces(self, table: np.ndarray) -> None:
+        """From [W c; M d]."""
+        self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
+        self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
+
+    def _tau(self, X: np.ndarray) -> np.ndarray:
+        tau = np.empty(len(X))
+        for first in range(0, len(X), CHUNK):
+            rows = slice(first, first + CHUNK)
+            u = self.W_ @ X[rows].T
+            u += self.c_[:, None]
+            v = self.M_ @ X[rows].T
+            v += self.d_[:, None]
+            np.subtract(u.max(axis=0), v.max(axis=0), out=tau[rows])
+        return tau
+
+    def explain(self, X):
+        """The exact contribution of each feature to the decision value of each row.
+
+        In the region of its active pieces i and j tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
+        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        explanation : Explanation or DataFrame
+            A named tuple of arrays: contributions, bias, decision, dilation (the index i), erosion (the index j). When
+            X is a DataFrame, a DataFrame on its index, with its columns for the contributions, followed by bias,
+            decision, dilation_piece and erosion_piece.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return like_input(explain_linear(rows, self.W_, self.c_, self.M_, self.d_), X)
+
+    # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling loses no bit.
+    @property
+    def beta_(self) -> float:
+        check_is_fitted(self)
+        return 0.5
+
+    @property
+    def R1_(self) -> np.ndarray:
+        return self.W_ / self.beta_
+
+    @property
+    def a_(self) -> np.ndarray:
+        return self.c_ / self.beta_
+
+    @property
+    def R2_(self) -> np.ndarray:
+        return self.M_ / (self.beta_ - 1.0)
+
+    @property
+    def b_(self) -> np.ndarray:
+        return self.d_ / (self.beta_ - 1.0)

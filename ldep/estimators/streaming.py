@@ -1,0 +1,298 @@
+"""The ℓ-DEP for more rows than memory holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ldep import samples, starts
+from ldep.conditioning import choose
+from ldep.estimators.base import check_magnitude
+from ldep.estimators.ldep import LDEPClassifier
+from ldep.estimators.linear import LinearPiecesClassifier
+from ldep.moments import Moments
+from ldep.pieces import LinearPieces
+from ldep.reservoir import Reservoir
+from ldep.streams import StreamedProblem, refine
+from ldep.threads import single_thread
+
+# partial_fit fits its sample again when the rows have grown by this factor.
+GROWTH = 1.5
+
+
+class StreamingLDEPClassifier(LinearPiecesClassifier):
+    """Linear dilation-erosion perceptron trained on batches of rows, in memory that does not grow with their number.
+
+    The problem is that of `LDEPClassifier`. `fit_batches` reads the rows once for their mean, their covariance and a
+    uniform sample of them, solves the problem on the sample in memory, and from there descends on the problem of all
+    rows, one pass over the batches for each evaluation. The order of the rows does not matter. Where the sample holds
+    all rows the model is that of `LDEPClassifier`, to the last bit.
+
+    `partial_fit` sees each row once. It keeps the sample, and fits it again when the rows have grown by half.
+
+    Parameters
+    ----------
+    r1, r2 : int, default=10
+        Number of affine pieces of the dilation and of the erosion.
+    alpha : float, default=1.0
+        Weight of the penalty, as in `LDEPClassifier`: the loss is a sum over all rows.
+    penalty : {"norm", "variance"}, default="norm"
+        As in `LDEPClassifier`.
+    sample_size : int, default=100_000
+        Rows held in memory.
+    init : {"auto", "kmeans", "random"}, default="auto"
+        Where the training on the sample starts.
+    n_init : int, default=2
+        Number of its starts. The lowest objective is kept.
+    max_iter : int, default=100
+        Largest number of iterations on all rows; most cost one pass.
+    tol : float, default=1e-3
+        Training stops when iterations lower the objective by less than this share of it.
+    random_state : int, RandomState or None, default=None
+        Seed of the sample and of the starts.
+    verbose : int, default=0
+        1 prints every tenth iteration, 2 each one.
+
+    Attributes
+    ----------
+    W_, c_, M_, d_, beta_, R1_, a_, R2_, b_, classes_
+        As in `LDEPClassifier`.
+    objective_ : float
+        The value of the training problem at the solution: over all rows after `fit` and `fit_batches`, estimated from
+        the sample after `partial_fit`.
+    n_samples_seen_ : int
+        Number of rows.
+    n_iter_ : int
+        Iterations on all rows; 0 where the sample holds them all.
+    sample_ : tuple or None
+        The rows, labels and keys that `partial_fit` keeps.
+    n_features_in_, feature_names_in_
+        As elsewhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from ldep import StreamingLDEPClassifier
+    >>> batches = [make_moons(1000, noise=0.1, random_state=seed) for seed in range(5)]
+    >>> model = StreamingLDEPClassifier(sample_size=500, random_state=0).fit_batches(batches)
+    >>> X, y = batches[0]
+    >>> model.score(X, y) > 0.99
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "r1": [Interval(Integral, 1, None, closed="left")],
+        "r2": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions({"norm", "variance"})],
+        "sample_size": [Interval(Integral, 2, None, closed="left")],
+        "init": [StrOptions({"auto", *starts.STARTS})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        r1=10,
+        r2=10,
+        *,
+        alpha=1.0,
+        penalty="norm",
+        sample_size=100_000,
+        init="auto",
+        n_init=2,
+        max_iter=100,
+        tol=1e-3,
+        random_state=None,
+        verbose=0,
+    ):
+        self.r1 = r1
+        self.r2 = r2
+        self.alpha = alpha
+        self.penalty = penalty
+        self.sample_size = sample_size
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y):
+        """Train on X and y, as one batch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two classes.
+
+        Returns
+        -------
+        self : StreamingLDEPClassifier
+        """
+        return self.fit_batches([(X, y)])
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_batches(self, batches):
+        """Train on batches of rows.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y)
+            It is iterated several times, and must give the same rows each time: a list, or an object whose `__iter__`
+            reads them again. A generator ends after one pass and is refused.
+
+        Returns
+        -------
+        self : StreamingLDEPClassifier
+        """
+        if isinstance(batches, Iterator):
+            raise TypeError(
+                "The batches are read several times, and a generator or iterator can be read once: pass a list, or an "
+                "object whose __iter__ starts again. For rows that come once there is partial_fit."
+            )
+        seed, inner = self._seeds()
+        reservoir, moments, labels = Reservoir(self.sample_size, seed), None, np.empty(0)
+        with single_thread():
+            for number, (X, y) in enumerate(batches):
+                X, y = self._check_batch(X, y, first=number == 0)
+                moments = moments or Moments(X.shape[1])
+                moments.add(X)
+                reservoir.add(X, y)
+                labels = np.unique(np.concatenate([labels, y]) if number else y)
+        if moments is None:
+            raise ValueError("There is no batch to train on.")
+        self.classes_, _ = samples.two_classes(labels, type(self).__name__)
+        self.n_samples_seen_, self.sample_ = moments.count, None
+        absent = np.setdiff1d(self.classes_, reservoir.y)
+        if len(absent):
+            raise ValueError(
+                f"No row of class {absent.tolist()[0]!r} is in the sample of {self.sample_size} rows: "
+                "increase sample_size."
+            )
+        self._fit_sample(reservoir, inner)
+        if moments.count > len(reservoir.key):
+            self._refine(batches, moments)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None):
+        """Take in one batch.
+
+        Until rows of both classes have come, the answer is the one class that has.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (2,), default=None
+            The two classes. Needed in the first call, unless y holds both.
+
+        Returns
+        -------
+        self : StreamingLDEPClassifier
+        """
+        first = getattr(self, "sample_", None) is None
+        X, y = self._check_batch(X, y, first=first)
+        if first:
+            self.classes_, _ = samples.two_classes(np.unique(y if classes is None else classes), type(self).__name__)
+            self.seed_, self.inner_seed_ = self._seeds()
+            self.n_samples_seen_ = self.n_samples_fitted_ = 0
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"The classes were {self.classes_.tolist()} in the first call, and are {list(classes)}.")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y holds {unknown.tolist()[0]!r}, and the classes are {self.classes_.tolist()}.")
+        reservoir = Reservoir(self.sample_size, self.seed_)
+        if not first:
+            reservoir.seen = self.n_samples_seen_
+            reservoir.X, reservoir.y, reservoir.key = self.sample_
+        reservoir.add(X, y)
+        self.n_samples_seen_ = reservoir.seen
+        self.sample_ = (reservoir.X, reservoir.y, reservoir.key)
+        present = np.unique(reservoir.y)
+        if len(present) == 1:
+            constant = np.zeros((self.r1 + self.r2, X.shape[1] + 1))
+            constant[: self.r1, -1] = 1.0 if present[0] == self.classes_[1] else -1.0
+            self._set_pieces(constant)
+            self.objective_, self.n_iter_ = 0.0, 0
+        elif self.n_samples_seen_ >= GROWTH * self.n_samples_fitted_:
+            self._fit_sample(reservoir, self.inner_seed_)
+            self.n_samples_fitted_ = self.n_samples_seen_
+        return self
+
+    def _seeds(self) -> tuple[int, int]:
+        """Of the sample; and of the starts, such that they are those of LDEPClassifier with this random_state."""
+        random_state = check_random_state(self.random_state)
+        inner = self.random_state if isinstance(self.random_state, Integral) else random_state.randint(2**31)
+        return int(random_state.randint(2**31)), int(inner)
+
+    def _check_batch(self, X, y, first: bool) -> tuple[np.ndarray, np.ndarray]:
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", reset=first)
+        check_classification_targets(y)
+        check_magnitude(X, type(self).__name__)
+        return X, y
+
+    def _fit_sample(self, reservoir: Reservoir, seed: int) -> None:
+        """Solve the problem on the sample, each row of which stands for as many as it was drawn from."""
+        model = LDEPClassifier(
+            self.r1,
+            self.r2,
+            alpha=self.alpha,
+            penalty=self.penalty,
+            init=self.init,
+            n_init=self.n_init,
+            tol=self.tol,
+            random_state=seed,
+            verbose=self.verbose,
+        )
+        weight = np.full(len(reservoir.key), reservoir.seen / len(reservoir.key))
+        model.fit(reservoir.X, reservoir.y, sample_weight=weight)
+        self.W_, self.c_, self.M_, self.d_ = model.W_, model.c_, model.M_, model.d_
+        self.objective_, self.n_iter_ = model.objective_, 0
+
+    def _refine(self, batches: Iterable, moments: Moments) -> None:
+        rows, r = moments.count, self.r1 + self.r2
+        with single_thread():
+            frame, ridge = choose(moments.mean, moments.variance, moments.covariance, rows, r, self.alpha, self.penalty)
+            problem = StreamedProblem(
+                _Checked(self, batches), rows, frame, LinearPieces(self.r1, self.r2, frame.basis.shape[1]), ridge / rows
+            )
+            table = np.vstack([np.column_stack([self.W_, self.c_]), np.column_stack([self.M_, self.d_])])
+            solution = refine(
+                problem, frame.to_solver(table), max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
+            )
+        self._set_pieces(frame.to_user(solution.theta))
+        self.objective_, self.n_iter_ = rows * solution.objective, solution.n_iter
+        if not solution.converged:
+            warnings.warn(
+                f"StreamingLDEPClassifier did not converge in {solution.n_iter} iterations: {solution.advice}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class _Checked:
+    """The batches of a later pass, checked as in the first, with y = -1 or +1."""
+
+    def __init__(self, model: StreamingLDEPClassifier, batches: Iterable):
+        self.model, self.batches = model, batches
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for X, y in self.batches:
+            X, y = self.model._check_batch(X, y, first=False)
+            yield X, np.where(y == self.model.classes_[1], 1.0, -1.0)
