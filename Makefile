@@ -64,7 +64,7 @@ bench: $(READY) ## measure against the competitors, write reports/bench/ (NAMES=
 
 lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --extra dccp --extra pipeline --extra test --group offline -o requirements.lock
+	  --extra dask --extra dccp --extra pipeline --extra server --extra test --group offline -o requirements.lock
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	$(BIN)/python -m pipeline.conda

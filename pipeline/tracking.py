@@ -167,7 +167,7 @@ class Tracker(Listener):
         run_id = run.info.run_id
         logged = None
         if self.params.models and folds[0]["status"] == "ok":
-            logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.rows)
+            logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.plan.store, self.rows)
         self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
         metrics, params = run_content.numbers(folds, logged), run_content.settings(folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)
