@@ -37,9 +37,8 @@ SETTINGS = {
 
 
 class Cluster(Pool):
-    def __init__(self, client: distributed.Client, rows: Rows) -> None:
-        self.client = client
-        self.address = client.scheduler.address
+    def __init__(self, client: distributed.Client, address: str, rows: Rows) -> None:
+        self.client, self.address = client, address
         self.executor = client.get_executor(pure=False)
         self.expected = {"Python": python(), **worker_code()}
         # A task, and not scattered: what is scattered is lost with its worker, what a task gave is made again.
@@ -76,16 +75,16 @@ def connected(scheduler: str | None, n_jobs: int, rows: Rows) -> Iterator[Cluste
     with dask.config.set(SETTINGS):
         if scheduler is not None:
             with _client(scheduler) as client:
-                yield Cluster(client, rows)
+                yield Cluster(client, scheduler, rows)
             return
         with (
             distributed.LocalCluster(
                 n_workers=n_jobs, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
-                memory_limit=0,
+                memory_limit=0, silence_logs=logging.ERROR,
             ) as started,
             distributed.Client(started, set_as_default=False) as client,
         ):  # fmt: skip
-            yield Cluster(client, rows)
+            yield Cluster(client, started.scheduler_address, rows)
 
 
 @contextmanager

@@ -35,6 +35,8 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
             listener = Listeners(lines, tracker) if tracker else lines
             scheduler = Scheduler(made, rows, listener)
             scheduler.run(params.execution)
+        if tracker:
+            tracker.close()
         table = results.tidy(made, scheduler.records, origin["source"])
         results.write(made, scheduler.records, table, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""
