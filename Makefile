@@ -14,7 +14,7 @@ EXACT ?= 130
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup test lint types repro paper serve serve-test ui protocol bench lock clean
+.PHONY: help setup test lint types repro paper serve serve-test scale-test ui protocol bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,9 @@ serve: $(READY) ## serve the champion of DATASET, with a curl line to copy
 
 serve-test: $(READY) ## load a registered model in an environment made from its own requirements
 	python -m pytest tests/pipeline/check_environment.py --timeout 1800
+
+scale-test: $(READY) ## a shared server on PostgreSQL, its outage, a full disk, two dvc repro at once (ten minutes)
+	python -m pytest tests/scale/check_shared_server.py tests/scale/check_faults.py --timeout 1800
 
 ui: $(READY) ## the MLflow UI on the runs of MLFLOW_TRACKING_URI, or of this folder
 	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"

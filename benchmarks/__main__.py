@@ -13,6 +13,7 @@ BENCHMARKS = {
     "scaling": "growth with rows and pieces, predict (2 minutes)",
     "morpho": "time and accuracy against sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
+    "dask": "two Dask workers against two local processes on the sets of params.yaml (15 minutes)",
     "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
 }
 

@@ -133,32 +133,25 @@ class Tracker(Listener):
         self.client, self.experiment = connect(params.experiment, root)
         self.owner = digest(platform.node(), str(root.resolve()))[:12]
         self.commit = machine.commit()
-        self._existing = self._clear()
+        with _said(f"the runs of {self.plan.dataset} could not be read"):
+            self._existing = self._clear()
         self.seconds = time.process_time() - began
 
     def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         self.records[model][fold] = record
         if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
             began = time.process_time()
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of MLflow about pandas
-                    self._write(model)
-            except (MlflowException, SQLAlchemyError, OSError) as error:
-                raise UserError(
-                    f"the run of {self.plan.dataset}, {model} could not be tracked: {_first_line(error)}. What was "
-                    "fitted is kept: run it again when the store can be written."
-                ) from None
+            with _said(f"the run of {self.plan.dataset}, {model} could not be tracked"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of MLflow about pandas
+                self._write(model)
             self.seconds += time.process_time() - began
 
     def close(self) -> None:
         """A request that was repeated after an outage may have begun a run twice; the one that never ends goes."""
-        try:
+        with _said(f"the runs of {self.plan.dataset} could not be read"):
             for run in self._runs():
                 if run.info.status == RUNNING and run.data.tags.get(OWNER) == self.owner:
                     self._remove(run)
-        except (MlflowException, SQLAlchemyError, OSError) as error:
-            raise UserError(f"the runs of {self.plan.dataset} could not be checked: {_first_line(error)}.") from None
 
     def _clear(self) -> set[str]:
         """Remove our runs that were cut off or had failed folds; return the keys of those that are finished."""
@@ -220,6 +213,16 @@ class Tracker(Listener):
             run_content.artifacts(Path(scratch), self.plan, model, folds, self.rows)
             self.client.log_artifacts(run_id, scratch)
         self.client.set_terminated(run_id, RunStatus.to_string(RunStatus.FAILED if failed else RunStatus.FINISHED))
+
+
+@contextmanager
+def _said(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        raise UserError(
+            f"{what}: {_first_line(error)}. What was fitted is kept: run it again when the store can be used."
+        ) from None
 
 
 def _first_line(error: Exception) -> str:
