@@ -46,7 +46,7 @@ class Started:
     def workers(self) -> list[psutil.Process]:
         """The processes that do the work, below their nannies; the resource trackers are none."""
         below = [child for nanny in self.processes[1:] for child in psutil.Process(nanny.pid).children()]
-        return [child for child in below if "spawn_main" in " ".join(child.cmdline())]
+        return [child for child in below if "spawn_main" in _command(child)]
 
 
 @contextmanager
@@ -76,6 +76,13 @@ def running(folder: Path, workers: int) -> Iterator[Started]:
                 if member.is_running():
                     member.kill()
             process.wait()
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # killed a moment ago
+        return ""
 
 
 def _sources(folder: Path) -> Path:

@@ -109,11 +109,10 @@ def test_workers_killed_three_times_lose_nothing_and_do_nothing_twice(started, d
         for count in counts:
             while len(stored(other)) < count:
                 time.sleep(0.05)
-            victim = started.workers()[0]
-            victim.kill()
-            hits.append(victim.pid)
-            while not [worker for worker in started.workers() if worker.pid not in hits]:
+            while not (alive := [worker for worker in started.workers() if worker.pid not in hits]):
                 time.sleep(0.05)
+            alive[0].kill()
+            hits.append(alive[0].pid)
 
     killer = threading.Thread(target=kill_at, args=([1, 3, 6],), daemon=True)
     killer.start()

@@ -94,6 +94,7 @@ class Server:
             "MLFLOW_AUTH_ADMIN_PASSWORD": ADMIN[1],
             "MLFLOW_FLASK_SERVER_SECRET_KEY": "of-the-forms",
             "MLFLOW_DISABLE_TELEMETRY": "true",
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # evaluations of language models; a process more to start
         }
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -107,7 +108,7 @@ class Server:
             try:
                 if requests.get(f"{self.url}/health", timeout=5).ok:
                     return
-            except requests.ConnectionError:
+            except (requests.ConnectionError, requests.Timeout):
                 pass  # not yet
             assert self.process.poll() is None, (self.folder / "server.log").read_text()
             assert time.monotonic() < deadline, "the server does not answer"
