@@ -19,7 +19,7 @@ from pipeline import cluster, results, train
 from pipeline.errors import UserError
 from tests.pipeline import dask_cluster, killing, tiny
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
@@ -91,15 +91,10 @@ def test_tables_and_tracked_runs_are_the_same_as_locally(started, database, tmp_
 
 
 def test_workers_killed_three_times_lose_nothing_and_do_nothing_twice(started, database, root, tmp_path, monkeypatch):
-    forest = {"class": "sklearn.ensemble.RandomForestClassifier", "params": {"n_estimators": 150}}
-    values = tiny.values()
+    slow = {"class": "sklearn.neural_network.MLPClassifier", "params": {"max_iter": 500, "n_iter_no_change": 500}}
     sections = {
-        "models": ["ldep", "forest", "deep"],
-        "classifiers": {
-            **values["classifiers"],
-            "forest": forest,
-            "deep": {**forest, "search": {"max_depth": {"choices": [1, 2, 3]}}, "trials": 4},
-        },
+        "models": ["ldep", "first", "second"],
+        "classifiers": {"ldep": tiny.values()["classifiers"]["ldep"], "first": slow, "second": slow},
     }
     train.run("tiny", tiny.checked(**sections))
     other = folder(tmp_path / "other", monkeypatch, database)
@@ -185,8 +180,8 @@ def test_what_is_wrong_in_the_file_is_named(execution, message):
 
 def test_a_scheduler_that_is_lost_is_said_and_what_was_finished_is_kept(started, root):
     """The last of this module: it ends the cluster."""
-    forest = {"class": "sklearn.ensemble.RandomForestClassifier", "params": {"n_estimators": 100}}
-    classifiers = {f"forest{number}": forest for number in range(4)}
+    slow = {"class": "sklearn.neural_network.MLPClassifier", "params": {"max_iter": 500, "n_iter_no_change": 500}}
+    classifiers = {f"mlp{number}": slow for number in range(4)}
 
     def end() -> None:
         while len(stored(root)) < 2:
