@@ -75,6 +75,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     _with_names(register, "the sets (default: those of params.yaml)")
     register.add_argument("--promote", action="store_true", help="make it the champion, whatever the rule says")
+    report = add("report", _report, "write the table, the tests and the pictures of the results", "ldep report")
+    _with_names(report, "the sets (default: those of params.yaml)")
+    publish = add(
+        "publish", _publish, "copy the report that is there to where it can be committed", "ldep publish reports/paper"
+    )
+    publish.add_argument("target", metavar="FOLDER", type=Path, help="is made, or filled again")
     score = add(
         "score",
         _score,
@@ -184,6 +190,21 @@ def _register(args: argparse.Namespace) -> None:
     for name in progress.over(names, "register"):
         with _disk_errors_said():
             register.run(name, values, promote=args.promote)
+
+
+def _report(args: argparse.Namespace) -> None:
+    from pipeline import report
+
+    values, names = _load(args)
+    with _disk_errors_said():
+        report.run(names, values)
+
+
+def _publish(args: argparse.Namespace) -> None:
+    from pipeline import publish
+
+    with _disk_errors_said():
+        publish.run(args.target, args.params)
 
 
 def _score(args: argparse.Namespace) -> None:

@@ -36,6 +36,7 @@ METRICS = Path("metrics")
 TUNED = Path("tuned")  # no stage: `ldep tune`
 PLOTS = Path("plots")
 REGISTRY = Path("registry")  # what was decided about each set's final model
+REPORT = Path("report")
 STATE = Path(".ldep")  # ours alone, neither git's nor DVC's: what a rerun would only compute again
 STORE = STATE / "fits"
 STUDIES = STATE / "studies"

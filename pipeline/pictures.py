@@ -39,16 +39,27 @@ def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path
 
 def boundary(held: dict[str, list[float]], rows: Rows, title: str, path: Path) -> None:
     figure, axes = _figure(5, 4)
-    value = np.reshape(held["value"], (len(held["y"]), len(held["x"])))
-    axes.contourf(held["x"], held["y"], value > 0, levels=[-0.5, 0.5, 1.5], colors=COLOURS, alpha=0.25)
-    axes.contour(held["x"], held["y"], value, levels=[0.0], colors="black", linewidths=1)
-    shown = slice(None, None, max(1, len(rows.y) // POINTS))
-    for label, colour in zip(np.unique(rows.y), COLOURS):
-        these = rows.X[shown][rows.y[shown] == label]
-        axes.scatter(these[:, 0], these[:, 1], s=4, color=colour, label=label)
+    regions(axes, held, rows, "black")
     axes.set(title=title, xlabel=rows.frame.columns[0], ylabel=rows.frame.columns[1])
     axes.legend(title=rows.target, markerscale=3)
     figure.savefig(path)
+
+
+def regions(
+    axes: Any, held: dict[str, list[float]], rows: Rows, line: str, points: int = POINTS, size: float = 4
+) -> None:
+    """The two classes' regions, the boundary between them, and the rows.
+
+    All but the boundary is pixels in a vector format, too: thousands of points would make the file large.
+    """
+    value = np.reshape(held["value"], (len(held["y"]), len(held["x"])))
+    sides = [min(value.min(), 0.0) - 1, 0.0, max(value.max(), 0.0) + 1]
+    axes.contourf(held["x"], held["y"], value, levels=sides, colors=COLOURS, alpha=0.25).set_rasterized(True)
+    axes.contour(held["x"], held["y"], value, levels=[0.0], colors=line, linewidths=1, zorder=3)
+    shown = slice(None, None, max(1, len(rows.y) // points))
+    for label, colour in zip(np.unique(rows.y), COLOURS):
+        these = rows.X[shown][rows.y[shown] == label]
+        axes.scatter(these[:, 0], these[:, 1], s=size, color=colour, label=label, rasterized=True)
 
 
 def history(studies: Sequence[optuna.Study], path: Path) -> None:

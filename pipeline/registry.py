@@ -34,6 +34,12 @@ from pipeline.tracking import DATASET, KEY, MODEL
 CHAMPION, CHALLENGER = "champion", "challenger"
 FINAL_KEY, DIGEST, DATA, DECISION, WHY = "ldep.final", "ldep.files", "data_digest", "decision", "why"
 METRIC = "metric."  # of a tag
+TEXT = """\
+The winner of the cross-validation on **{dataset}**, fitted on all its rows. It takes raw rows and answers the class.
+
+`champion` is the version to use: `make serve DATASET={dataset}`, or `models:/ldep-{dataset}@champion`. `challenger` is
+the last version that was not better. Why, is in the description of a version.
+"""
 
 
 def name_of(dataset: str) -> str:
@@ -44,7 +50,11 @@ def name_of(dataset: str) -> str:
 class Registry:
     client: mlflow.MlflowClient
     experiment: str
-    name: str
+    dataset: str
+
+    @property
+    def name(self) -> str:
+        return name_of(self.dataset)
 
     def version(self, key: str) -> ModelVersion | None:
         found = self.client.search_model_versions(f"name = '{self.name}' and tags.`{FINAL_KEY}` = '{key}'")
@@ -114,7 +124,7 @@ class Registry:
 
     def _ensure(self) -> None:
         try:
-            self.client.create_registered_model(self.name)
+            self.client.create_registered_model(self.name, {DATASET: self.dataset}, TEXT.format(dataset=self.dataset))
         except MlflowException as error:
             if error.error_code != ErrorCode.Name(RESOURCE_ALREADY_EXISTS):
                 raise

@@ -32,18 +32,50 @@ SECONDS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds")
 # Types inside these packages may be loaded from a model that we logged. skops itself trusts but some of them.
 TRUSTED = ("ldep", "numpy", "sklearn")
 EXAMPLE_ROWS = 5
+DIGITS = 8  # of the data's digest, as MLflow's own have: the runs page shows it beside the name
 
 
-def description(plan: Plan, model: str, folds: Folds, provenance: dict[str, Any]) -> str:
-    """The text at the head of the run's page."""
+def description(plan: Plan, model: str, folds: Folds, rows: Rows, provenance: dict[str, Any]) -> str:
+    """The text on the run's page."""
     good = [record["metrics"]["accuracy"] for record in folds.values() if record["status"] == "ok"]
-    lines = [f"**{model}** on **{plan.dataset}** ({provenance['source']}), {plan.folds}-fold cross-validation."]
+    count, features = rows.X.shape
+    lines = [
+        f"**{model}** on **{plan.dataset}** ({count:,} rows, {features} features, from {provenance['source']}), "
+        f"{plan.folds}-fold cross-validation."
+    ]
     if good:
         deviation = np.std(good, ddof=1) if len(good) > 1 else 0.0
-        lines.append(f"Accuracy {100 * np.mean(good):.1f} ± {100 * deviation:.1f} %.")
+        lines.append(f"Accuracy **{100 * np.mean(good):.1f} ± {100 * deviation:.1f} %**, mean and sample deviation.")
     lines += [f"Fold {fold} failed: {r['message']}" for fold, r in sorted(folds.items()) if r["status"] == "failed"]
-    lines.append("`fold/...` has a step a fold; `curve/objective` is the training of fold 0, a step an iteration.")
+    lines.append(_fold_table(folds))
+    lines.append(
+        "*Model metrics*: `fold/...` has a step a fold, `curve/objective` is the training of fold 0, a step an "
+        "iteration. *Artifacts*: `confusion.png` counts the errors of all test folds."
+    )
     return "\n\n".join(lines)
+
+
+def _fold_table(folds: Folds) -> str:
+    """A row a fold: its accuracy, its seconds, and the settings in which the folds differ."""
+    held = _settings_by_name(folds)
+    differing = [name for name, texts in held.items() if len(set(texts)) > 1]
+    head = ["fold", "accuracy", "fit, s", *(f"`{name}`" for name in differing)]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for place, (fold, record) in enumerate(sorted(folds.items())):
+        accuracy = f"{record['metrics']['accuracy']:.4f}" if record["status"] == "ok" else "failed"
+        seconds = f"{record['fit_seconds']:.2f}" if record.get("fit_seconds") is not None else ""
+        lines.append(f"| {' | '.join([str(fold), accuracy, seconds, *(held[name][place] for name in differing)])} |")
+    return "\n".join(lines)
+
+
+def work_seconds(folds: Folds) -> float:
+    """What tuning, fitting and predicting took, summed over the folds."""
+    return sum(
+        (record["tuning"].get("seconds") or 0.0)
+        + (record.get("fit_seconds") or 0.0)
+        + (record.get("predict_seconds") or 0.0)
+        for record in folds.values()
+    )
 
 
 def numbers(folds: Folds, model_id: str | None) -> list[Metric]:
@@ -74,18 +106,35 @@ def numbers(folds: Folds, model_id: str | None) -> list[Metric]:
     return metrics
 
 
-def settings(folds: Folds) -> list[Param]:
-    """A parameter each, or the list of what was chosen in the folds where they differ."""
-    names = sorted({name for record in folds.values() for name in record["settings"]})
-    shown = {}
-    for name in names:
-        held = [record["settings"].get(name) for _, record in sorted(folds.items())]
-        texts = [value if isinstance(value, str) else json.dumps(value) for value in held]
+def settings(dataset: str, model: str, folds: Folds) -> list[Param]:
+    """A parameter each, or the list of what was chosen in the folds where they differ.
+
+    And the two by which the compare page can tell runs apart. It shows the first three in the order of their names in
+    which the runs differ: therefore `classifier`, not `model`.
+    """
+    shown = {"classifier": model, "dataset": dataset}
+    for name, texts in _settings_by_name(folds).items():
         shown[name] = texts[0] if len(set(texts)) == 1 else " | ".join(texts)
     trials = [record["tuning"].get("trials") for record in folds.values() if record["tuning"]]
     if trials:
         shown["tuning_trials"] = str(sum(filter(None, trials)))
     return [Param(name, text[:6000]) for name, text in shown.items()]
+
+
+def _settings_by_name(folds: Folds) -> dict[str, list[str]]:
+    """The text of each setting in each fold. Numbers that the folds chose differently have four digits, to be read."""
+    found = {}
+    for name in sorted({name for record in folds.values() for name in record["settings"]}):
+        held = [record["settings"].get(name) for _, record in sorted(folds.items())]
+        differ = any(value != held[0] for value in held)
+        found[name] = [_text(value, rounded=differ) for value in held]
+    return found
+
+
+def _text(value: Any, rounded: bool) -> str:
+    if rounded and isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def dataset_input(plan: Plan, rows: Rows, provenance: dict[str, Any]) -> DatasetInput:
@@ -95,7 +144,7 @@ def dataset_input(plan: Plan, rows: Rows, provenance: dict[str, Any]) -> Dataset
     # MLflow's own would go through all rows; the schema needs a few, and the shape is known.
     schema = from_pandas(rows.frame.head(EXAMPLE_ROWS))._to_mlflow_entity().schema
     profile = json.dumps({"num_rows": rows.X.shape[0], "num_elements": rows.X.size})
-    held = Dataset(plan.dataset, plan.data_digest[:36], "local", json.dumps(source), schema, profile)
+    held = Dataset(plan.dataset, plan.data_digest[:DIGITS], "local", json.dumps(source), schema, profile)
     return DatasetInput(held, [InputTag("mlflow.data.context", "cross-validation")])
 
 
@@ -140,7 +189,7 @@ def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, store: Store, row
     # mlflow.sklearn.log_model, in steps. It wants an active run, and ending that marks it FINISHED before its numbers
     # are in; and it loads each model again to try its example, which doubles the cost.
     run_id, example = run.info.run_id, rows.frame.head(EXAMPLE_ROWS)
-    logged = client.create_logged_model(run.info.experiment_id, name="model", source_run_id=run_id)
+    logged = client.create_logged_model(run.info.experiment_id, name=f"{fit.dataset}-{fit.model}", source_run_id=run_id)
     with tempfile.TemporaryDirectory() as scratch:
         mlflow.sklearn.save_model(
             pipe,

@@ -27,7 +27,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline import lock, machine, paths
+from pipeline import experiment_page, lock, machine, paths
 from pipeline.errors import UserError
 from pipeline.files import replacing
 from pipeline.fitting import Rows
@@ -50,6 +50,11 @@ def store_uri(root: Path = Path()) -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{root.resolve() / DATABASE}"
 
 
+def owner(root: Path) -> str:
+    """Marks the runs of this project on this machine: what another one left unfinished may still be at work."""
+    return digest(platform.node(), str(root.resolve()))[:12]
+
+
 def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, str]:
     """A client of MLFLOW_TRACKING_URI or of a SQLite file in the project; and the experiment's id, made if new."""
     for name in ("mlflow", "alembic"):
@@ -66,6 +71,7 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
             if found.lifecycle_stage == "active":
                 # A write, so that a wrong password and a lack of rights are said now, not after hours.
                 client.set_experiment_tag(found.experiment_id, "ldep.version", metadata.version("ldep"))
+                experiment_page.describe(client, found.experiment_id, found.tags)
     except (MlflowException, SQLAlchemyError, OSError) as error:
         hint = (
             "start it, correct MLFLOW_TRACKING_URI (and MLFLOW_TRACKING_USERNAME, MLFLOW_TRACKING_PASSWORD, if it asks "
@@ -131,7 +137,7 @@ class Tracker(Listener):
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
         self.records: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
         self.client, self.experiment = connect(params.experiment, root)
-        self.owner = digest(platform.node(), str(root.resolve()))[:12]
+        self.owner = owner(root)
         self.commit = machine.commit()
         with _said(f"the runs of {self.plan.dataset} could not be read"):
             self._existing = self._clear()
@@ -199,15 +205,21 @@ class Tracker(Listener):
             **{f"dvc.md5.{kind}": value for kind, value in self.plan.md5.items()},
             KEY: self.plan.key(model),
             OWNER: self.owner,
-            "mlflow.note.content": run_content.description(self.plan, model, folds, self.provenance),
+            "mlflow.source.name": f"ldep train {self.plan.dataset}",
+            "mlflow.source.type": "LOCAL",
+            "mlflow.note.content": run_content.description(self.plan, model, folds, self.rows, self.provenance),
         }
-        run = self.client.create_run(self.experiment, run_name=f"{self.plan.dataset} · {model}", tags=tags)
+        # The UI shows end less start as the duration: it should be that of the work, not of writing it down.
+        began = int(1000 * (time.time() - run_content.work_seconds(folds)))
+        run = self.client.create_run(
+            self.experiment, start_time=began, run_name=f"{self.plan.dataset} · {model}", tags=tags
+        )
         run_id = run.info.run_id
         logged = None
         if self.params.models and folds[0]["status"] == "ok":
             logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.plan.store, self.rows)
         self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
-        metrics, params = run_content.numbers(folds, logged), run_content.settings(folds)
+        metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)
         with tempfile.TemporaryDirectory() as scratch:
             run_content.artifacts(Path(scratch), self.plan, model, folds, self.rows)

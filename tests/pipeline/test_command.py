@@ -15,7 +15,7 @@ from pipeline.files import replacing
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("command", ["datasets", "fetch", "impute", "split", "protocol"])
+@pytest.mark.parametrize("command", ["datasets", "fetch", "impute", "split", "protocol", "report", "publish"])
 def test_every_command_has_help_with_an_example(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])

@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import mlflow
 import pandas as pd
 import pytest
 import yaml
@@ -103,6 +104,22 @@ def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
     assert "Running stage" not in killing.finish(copy, "dvc", "repro", "register")
 
 
+def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
+    assert "Running stage 'report'" in killing.finish(copy, "dvc", "repro", "report")
+    page = (copy / "report/report.html").read_text()
+    assert "ldep-one 1" in page  # what register decided
+    assert "stage report" in page
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro")
+    killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "report")
+    assert killing.check_runs(copy, "suite") == 2 * 3 + 1
+    client = mlflow.MlflowClient()
+    suite = client.get_experiment_by_name("suite").experiment_id
+    run = client.search_runs([suite], "tags.`ldep.kind` = 'report'")[0]
+    assert run.info.run_name == "report"
+    assert f"runs/{run.info.run_id}/artifacts/report.html" in run.data.tags["mlflow.note.content"]
+    assert {"report.html", "results.csv", "table.tex"} <= {item.path for item in client.list_artifacts(run.info.run_id)}
+
+
 def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
     killing.finish(copy, "dvc", "remote", "add", "--default", "shared", str(tmp_path / "remote"))
     killing.finish(copy, "dvc", "push")
@@ -114,7 +131,7 @@ def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
     killing.finish(clone, "dvc", "pull")
     assert "Running stage" not in killing.finish(clone, "dvc", "repro")
     assert not (clone / ".ldep").exists()
-    for folder in ("results", "registry", "plots", "data/imputed", "metrics"):
+    for folder in ("results", "registry", "report", "plots", "data/imputed", "metrics"):
         held = {path.relative_to(copy): path.read_bytes() for path in (copy / folder).rglob("*") if path.is_file()}
         assert held
         for path, content in held.items():
@@ -130,7 +147,9 @@ def test_another_parameter_of_one_model_refits_that_model_alone(copy):
     assert "(3 of 3 folds reused)" in output
     after = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
     assert len(after - before) == 2 * 3
-    assert killing.check_runs(copy, "suite") == 2 * 3 + 2  # the two of the new setting; the old ones are history
+    assert (
+        killing.check_runs(copy, "suite") == 2 * 3 + 1 + 2
+    )  # the report, and the two of the new setting; the old ones are history
 
 
 def test_an_experiment_may_choose_models_and_parameters(copy):
@@ -166,5 +185,5 @@ def test_conda_yaml_has_the_pins_of_the_lock():
 
 def test_the_project_file_names_commands_that_exist():
     project = yaml.safe_load((ROOT / "MLproject").read_text())
-    assert {"main", "train", "tune"} <= set(project["entry_points"])
+    assert {"main", "train", "tune", "register", "report"} <= set(project["entry_points"])
     assert (ROOT / project["conda_env"]).is_file()

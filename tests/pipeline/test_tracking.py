@@ -75,7 +75,41 @@ def test_one_run_a_model_with_a_name_tags_and_a_text(client):
     assert run.data.tags["commit"]
     assert run.data.tags["dvc.md5.folds"] == hashlib.md5(Path("data/folds/tiny.csv").read_bytes()).hexdigest()
     assert len(run.data.tags["ldep.key"]) == 64
-    assert "Accuracy" in run.data.tags["mlflow.note.content"]
+    assert run.data.tags["mlflow.source.name"] == "ldep train tiny"
+
+
+def test_the_text_of_a_run_says_what_was_measured_and_what_the_folds_chose(client):
+    text = runs(client)["ldep"].data.tags["mlflow.note.content"]
+    assert "91 rows, 2 features" in text
+    table = results.read("tiny").query("model == 'ldep' and metric == 'accuracy'")
+    assert f"Accuracy **{100 * table['value'].mean():.1f} ± {100 * table['value'].std(ddof=1):.1f} %**" in text
+    for _, row in table.iterrows():
+        line = next(line for line in text.splitlines() if line.startswith(f"| {row['fold']} |"))
+        assert f"{row['value']:.4f}" in line
+        assert f"{json.loads(row['settings'])['alpha']:.4g}" in line
+
+
+def test_the_duration_of_a_run_is_that_of_tuning_fitting_and_predicting(client):
+    table = results.read("tiny").query("model == 'ldep' and metric == 'accuracy'")
+    info = runs(client)["ldep"].info
+    work = table[["tune_seconds", "fit_seconds", "predict_seconds"]].to_numpy().sum()
+    writing = 30  # seconds, at most
+    assert work <= (info.end_time - info.start_time) / 1000 + 0.01 < work + writing
+
+
+def test_the_experiment_has_a_note_and_views_that_are_not_overwritten(client, root):
+    experiment = client.get_experiment_by_name("suite")
+    assert "one model on one data set" in experiment.tags["mlflow.note.content"]
+    for view, tag in (("by-dataset", "dataset"), ("by-model", "model")):
+        assert f"viewStateShareKey={view}" in experiment.tags["mlflow.note.content"]
+        held = json.loads(experiment.tags[f"mlflow.sharedViewState.{view}"])
+        state = json.loads(held["state"])
+        assert state["groupBy"]["groupByKeys"] == [{"mode": "tag", "groupByData": tag}]
+        logged = runs(client)["ldep"].data.metrics
+        assert all(column.removeprefix("metrics.").strip("`") in logged for column in state["selectedColumns"])
+    client.set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "mine")
+    tracking.connect("suite", root)
+    assert client.get_experiment_by_name("suite").tags["mlflow.note.content"] == "mine"
 
 
 def test_the_numbers_are_those_of_the_table(client):
@@ -97,13 +131,18 @@ def test_settings_are_parameters_and_show_where_folds_differ(client):
     held = runs(client)["ldep"].data.params
     assert held["n_init"] == "1"
     chosen = [json.loads(s)["alpha"] for s in results.read("tiny").query("model == 'ldep'")["settings"].unique()]
-    assert all(str(value) in held["alpha"] for value in chosen)
+    assert all(f"{value:.4g}" in held["alpha"] for value in chosen)
+
+
+def test_set_and_model_are_parameters_for_the_compare_page(client):
+    for model, run in runs(client).items():
+        assert (run.data.params["classifier"], run.data.params["dataset"]) == (model, "tiny")
 
 
 def test_the_data_set_is_an_input_with_its_digest(client):
     inputs = runs(client)["svc"].inputs.dataset_inputs
     assert [held.dataset.name for held in inputs] == ["tiny"]
-    assert len(inputs[0].dataset.digest) == 36
+    assert len(inputs[0].dataset.digest) == 8
     assert json.loads(inputs[0].dataset.profile) == {"num_rows": 91, "num_elements": 182}
 
 
@@ -120,6 +159,7 @@ def test_pictures_and_journals_are_artifacts(client):
 def test_the_fitted_pipeline_loads_and_predicts_by_column_name(client, root, model):
     output = runs(client)[model].outputs.model_outputs[0]
     logged = client.get_logged_model(output.model_id)
+    assert logged.name == f"tiny-{model}"
     loaded = mlflow.pyfunc.load_model(f"models:/{logged.model_id}")
     assert [column.name for column in loaded.metadata.get_input_schema()] == tiny.COLUMNS
     assert loaded.input_example is not None
