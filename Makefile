@@ -14,7 +14,7 @@ EXACT ?= 100
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup lint types test repro paper publish serve serve-test ui ui-test protocol bench docs wheel wheel-test lock audit clean
+.PHONY: help setup lint types test repro paper publish serve serve-test scale-test ui ui-test protocol bench docs wheel wheel-test lock audit clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ serve: $(READY) ## serve the champion of DATASET, with a curl line to copy
 serve-test: $(READY) ## load a registered model in an environment made from its own requirements
 	python -m pytest tests/pipeline/check_environment.py --timeout 1800
 
+scale-test: $(READY) ## a shared server on PostgreSQL, its outage, a full disk, two dvc repro at once (ten minutes)
+	python -m pytest tests/scale/check_shared_server.py tests/scale/check_faults.py --timeout 1800
+
 ui: $(READY) ## the MLflow UI on the runs of MLFLOW_TRACKING_URI, or of this folder
 	@echo "Open http://127.0.0.1:5000/#/experiments?workflowType=machine_learning"
 	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
@@ -89,7 +92,8 @@ wheel-test: wheel ## install the release into empty environments, and use it the
 
 lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --extra dccp --extra docs --extra pipeline --extra test --group offline -o requirements.lock
+	  --extra dask --extra dccp --extra docs --extra pipeline --extra server --extra test --group offline \
+	  -o requirements.lock
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	uv pip compile -q --group ui --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

@@ -15,6 +15,7 @@ BENCHMARKS = {
     "scale": "the cost of a fit by its size; what tracking and DVC cost as a suite grows (15 minutes)",
     "morpho": "time and accuracy against sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
+    "dask": "two Dask workers against two local processes on the sets of params.yaml (15 minutes)",
     "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
 }
 

@@ -15,9 +15,7 @@ class Reservoir:
     def __init__(self, size: int, seed: int):
         self.size, self.seed = size, seed
         self.seen = 0
-        self.X: np.ndarray | None = None
-        self.y: np.ndarray | None = None
-        self.key = np.empty(0)
+        self.X, self.y, self.key = np.empty((0, 0)), np.empty(0), np.empty(0)
 
     def add(self, X: np.ndarray, y: np.ndarray) -> None:
         bits = np.random.PCG64(self.seed)
@@ -27,7 +25,7 @@ class Reservoir:
         if len(self.key) == self.size:
             near = key < self.key.max()
             X, y, key = X[near], y[near], key[near]
-        if self.X is None or self.y is None:
+        if not len(self.key):
             self.X, self.y, self.key = X.copy(), y.copy(), key
         elif len(key):
             self.X = np.concatenate([self.X, X])

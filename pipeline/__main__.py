@@ -160,7 +160,8 @@ def _fetch(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "fetch"):
-        fetch.run(name, values.data, values.own_data)
+        with _disk_errors_said():
+            fetch.run(name, values.data, values.own_data)
 
 
 def _impute(args: argparse.Namespace) -> None:
@@ -168,7 +169,8 @@ def _impute(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "impute"):
-        impute.run(name, values.impute)
+        with _disk_errors_said():
+            impute.run(name, values.impute)
 
 
 def _split(args: argparse.Namespace) -> None:
@@ -176,7 +178,8 @@ def _split(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "split"):
-        split.run(name, values.split)
+        with _disk_errors_said():
+            split.run(name, values.split)
 
 
 def _train(args: argparse.Namespace) -> None:

@@ -20,7 +20,6 @@ from pipeline import models, paths, split
 from pipeline.errors import UserError
 from pipeline.params import Classifier, Impute
 from pipeline.stage_input import read_table
-from pipeline.store import Store
 
 METRICS = ("accuracy", "f1_macro", "balanced_accuracy", "roc_auc")
 CURVE_POINTS = 40
@@ -30,13 +29,18 @@ MODEL_FOLD = 0  # the fold whose fitted pipeline is kept, for MLflow
 
 @dataclass(frozen=True)
 class Rows:
-    """A prepared set: X (m, n) as float64, y as strings, the test fold of each row; and X with its column names."""
+    """A prepared set: X (m, n) as float64, y as strings, the test fold of each row."""
 
     X: np.ndarray
     y: np.ndarray
     fold: np.ndarray
-    frame: pd.DataFrame
+    columns: list[str]
     target: str
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """X with its column names; no copy."""
+        return pd.DataFrame(self.X, columns=self.columns)
 
 
 def load(name: str, folder: Path = paths.DATA) -> Rows:
@@ -54,8 +58,7 @@ def _load(name: str, folder: Path, versions: object) -> Rows:
         raise UserError(f"{name}: {len(frame)} rows, but folds for {len(fold)}; run `ldep split {name}` again.")
     y = np.asarray(frame.iloc[:, -1], dtype=str)
     X = np.ascontiguousarray(frame.iloc[:, :-1], dtype=np.float64)
-    named = pd.DataFrame(X, columns=[str(column) for column in frame.columns[:-1]])
-    return Rows(X, y, fold, named, str(frame.columns[-1]))
+    return Rows(X, y, fold, [str(column) for column in frame.columns[:-1]], str(frame.columns[-1]))
 
 
 @dataclass(frozen=True)
@@ -63,50 +66,53 @@ class Fit:
     """What a fit depends on. `chosen` is what tuning found for the model, or for the one it is `of`."""
 
     dataset: str
-    folder: Path
     model: str
     fold: int
     classifiers: dict[str, Classifier]
     impute: Impute
     seed: int
     key: str
-    store: Path
     chosen: dict[str, Any]
 
 
-def run(work: Fit) -> dict[str, Any]:
-    """Fit, score, and put the record into the store. What goes wrong inside the model becomes a record that says so."""
-    rows = load(work.dataset, work.folder)
+@dataclass(frozen=True)
+class Fitted:
+    """What a worker hands back: the record, and the pickled pipeline if it is to be kept."""
+
+    record: dict[str, Any]
+    pipeline: bytes | None = None
+
+
+def run(work: Fit, rows: Rows) -> Fitted:
+    """Fit and score. What goes wrong inside the model becomes a record that says so."""
     train = rows.fold != work.fold
     shape = (int(train.sum()), rows.X.shape[1])
     settings = models.settings_for(work.model, work.classifiers, work.chosen, *shape)
     record: dict[str, Any] = {"settings": settings, "solver": _solver(settings)}
     try:
-        fitted, done = fit_and_score(work, rows, train, settings)
+        pipe, done = fit_and_score(work, rows, train, settings)
     except Exception as error:
-        # Not into the store: what failed is tried again the next time.
-        return {**record, "status": "failed", "message": f"{type(error).__name__}: {error}"}
+        return Fitted({**record, "status": "failed", "message": f"{type(error).__name__}: {error}"})
     record |= done
-    store = Store(work.store)
-    if work.fold == MODEL_FOLD:
-        store.put_bytes(work.key, ".pickle", pickle.dumps(fitted))
-        if rows.X.shape[1] == 2:
-            record["boundary"] = boundary(fitted, rows)
-    store.put(work.key, record)
-    return record
+    if work.fold != MODEL_FOLD:
+        return Fitted(record)
+    if rows.X.shape[1] == 2:
+        record["boundary"] = boundary(pipe, rows)
+    return Fitted(record, pickle.dumps(pipe))
 
 
 def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     pipe = models.pipeline(work.classifiers[work.model], settings, work.impute, work.seed)
+    frame = rows.frame  # with names, for whoever loads the pipeline
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
-        pipe.fit(rows.frame[train], rows.y[train])  # with names, for whoever loads the pipeline
+        pipe.fit(frame[train], rows.y[train])
         fit_seconds, fit_cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
         wall = time.perf_counter()
-        predicted = pipe.predict(rows.frame[~train])
+        predicted = pipe.predict(frame[~train])
         predict_seconds = time.perf_counter() - wall
-        metrics = scores(pipe, rows.frame[~train], rows.y[~train], predicted)
+        metrics = scores(pipe, frame[~train], rows.y[~train], predicted)
     model = pipe[-1]
     return pipe, {
         "status": "ok",

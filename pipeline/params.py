@@ -122,6 +122,14 @@ class Tuning(Section):
 class Execution(Section):
     seed: int = Field(default=0, ge=0, le=2**32 - 1)
     n_jobs: int | None = Field(default=None, ge=1, le=1024)
+    backend: Literal["local", "dask"] = "local"
+    scheduler: str | None = Field(default=None, pattern=r"^(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+$")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Execution:
+        if self.scheduler is not None and self.backend != "dask":
+            raise ValueError("scheduler needs backend: dask")
+        return self
 
 
 class Tracking(Section):

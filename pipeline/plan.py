@@ -9,7 +9,7 @@ from typing import Any
 from pipeline import paths, seeds
 from pipeline.fitting import Fit
 from pipeline.params import Classifier, Params
-from pipeline.store import code_digest, digest, file_digest
+from pipeline.store import Store, code_digest, digest, file_digest
 from pipeline.tuning import Tune
 
 
@@ -19,6 +19,7 @@ class Plan:
     models: list[str]
     folds: int
     data_digest: str
+    store: Store
     md5: dict[str, str] = field(default_factory=dict)
     """Of the files that the numbers come from, as dvc.lock has them."""
     studies: dict[tuple[str, int], Tune] = field(default_factory=dict)
@@ -34,25 +35,22 @@ class Plan:
 def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state: Path = paths.STATE) -> Plan:
     """Plan every model of params.models on one prepared set."""
     files = {"imputed": paths.imputed(name, folder), "folds": paths.folds(name, folder)}
-    plan = Plan(name, list(params.models), folds, digest([file_digest(path) for path in files.values()]))
+    data = digest([file_digest(path) for path in files.values()])
+    plan = Plan(name, list(params.models), folds, data, Store(state / "fits"))
     plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
         base = params.classifiers[model].of or model
         for fold in range(folds):
             tune_key = ""
             if params.classifiers[base].search:
-                work = plan.studies.setdefault(
-                    (base, fold), study(name, base, fold, params, plan.data_digest, folder, state)
-                )
+                work = plan.studies.setdefault((base, fold), study(name, base, fold, params, data, state))
                 plan.after[model, fold] = (base, fold)
                 tune_key = work.key
-            plan.fits[model, fold] = _fit(name, model, fold, params, plan.data_digest, tune_key, folder, state)
+            plan.fits[model, fold] = _fit(name, model, fold, params, data, tune_key)
     return plan
 
 
-def study(
-    name: str, model: str, fold: int | None, params: Params, data: str, folder: Path, state: Path = paths.STATE
-) -> Tune:
+def study(name: str, model: str, fold: int | None, params: Params, data: str, state: Path = paths.STATE) -> Tune:
     entry, tuning = params.classifiers[model], params.tuning
     seed = seeds.derive(params.execution.seed, name, model, fold, "tune")
     # The journal does not depend on the budget: with more trials a study goes on where it ended.
@@ -63,11 +61,11 @@ def study(
     ]
     journal = digest("study", *depends)
     key = digest(journal, entry.trials or tuning.trials, tuning.seconds)
-    return Tune(name, folder, model, fold, entry, params.impute, tuning, seed, key, state / "fits",
-                state / "studies" / f"{journal}.journal")  # fmt: skip
+    path = state / "studies" / f"{journal}.journal"
+    return Tune(name, model, fold, entry, params.impute, tuning, seed, key, path)
 
 
-def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: str, folder: Path, state: Path) -> Fit:
+def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: str) -> Fit:
     entries = [params.classifiers[model]]
     if entries[0].of is not None:
         entries.append(params.classifiers[entries[0].of])
@@ -79,7 +77,7 @@ def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: 
     ]
     key = digest("fit", tune_key, *depends)
     needed = {model: entries[0], **({entries[0].of: entries[1]} if entries[0].of else {})}
-    return Fit(name, folder, model, fold, needed, params.impute, seed, key, state / "fits", {})
+    return Fit(name, model, fold, needed, params.impute, seed, key, {})
 
 
 def _shared(entry: Classifier, params: Params, data: str, fold: int | None, seed: int) -> list[Any]:

@@ -1,4 +1,8 @@
-"""A pool of processes for fits: one BLAS thread each, and gone when their parent is."""
+"""Where fits and trials are computed: this process, processes of this machine, or a Dask cluster.
+
+A piece of work is `call(work, rows)`, which touches no file. So it may run anywhere, and run again: what it gives is
+written down by whoever opened the pool.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,34 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.fitting import Rows
 from pipeline.params import Execution
 
 VARIABLE = "LDEP_N_JOBS"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+Call = Callable[[Any, Rows], Any]
+
+
+class Pool(ABC):
+    @abstractmethod
+    def submit(self, call: Call, work: Any) -> Future[Any]: ...
+
+    def wait(self, futures: Collection[Future[Any]]) -> Collection[Future[Any]]:
+        """Those that are done, as soon as there is one."""
+        return wait(futures, return_when=FIRST_COMPLETED).done
+
+    def result(self, future: Future[Any]) -> Any:
+        """What the call gave; UserError if the worker is to blame."""
+        return future.result()
 
 
 def jobs(execution: Execution) -> int:
@@ -28,49 +50,84 @@ def jobs(execution: Execution) -> int:
     return int(given)
 
 
-class Inline(Executor):
-    """The work in this process, at once: one job needs no pool, and a debugger can follow it."""
+@contextmanager
+def open_pool(execution: Execution, rows: Rows) -> Iterator[Pool]:
+    """The pool that params.yaml asks for, with the rows of one set at its workers."""
+    n_jobs = jobs(execution)
+    if execution.backend == "dask":
+        from pipeline import cluster  # Dask is an extra
 
-    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        with cluster.connected(execution.scheduler, n_jobs, rows) as pool:
+            yield pool
+    elif n_jobs == 1:
+        yield Inline(rows)
+    else:
+        with _processes(n_jobs, rows) as pool:
+            yield pool
+
+
+class Inline(Pool):
+    """The work in this process, when it is waited for: one job needs no pool, and a debugger can follow it."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.todo: deque[tuple[Future[Any], Call, Any]] = deque()
+
+    def submit(self, call: Call, work: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        try:
-            future.set_result(call(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
+        self.todo.append((future, call, work))
         return future
+
+    def wait(self, futures: Collection[Future[Any]]) -> Collection[Future[Any]]:
+        future, call, work = self.todo.popleft()
+        future.set_result(call(work, self.rows))
+        return [future]
+
+
+class Processes(Pool):
+    def __init__(self, executor: ProcessPoolExecutor) -> None:
+        self.executor = executor
+
+    def submit(self, call: Call, work: Any) -> Future[Any]:
+        return self.executor.submit(_call, call, work)
+
+    def result(self, future: Future[Any]) -> Any:
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            raise UserError(
+                "a worker process was killed, most likely for want of memory. What was finished is kept: run it again, "
+                "with a smaller execution.n_jobs."
+            ) from None
 
 
 @contextmanager
-def open_pool(n_jobs: int) -> Iterator[tuple[Executor, Any]]:
-    """An executor, and a queue on which its workers put what they have to tell (None for one job)."""
-    if n_jobs == 1:
-        yield Inline(), None
-        return
+def _processes(n_jobs: int, rows: Rows) -> Iterator[Processes]:
+    """One BLAS thread each, and gone when their parent is."""
     # spawn: a fork of a process with threads, as MLflow's are, may hang.
     context = multiprocessing.get_context("spawn")
-    news = context.SimpleQueue()
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))  # read by the BLAS of a worker when it is loaded
-    pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(news,))
+    executor = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(rows,))
     try:
-        yield pool, news
+        yield Processes(executor)
     except BaseException:
         # Waiting for fits that nobody wants any more may take minutes.
-        for process in (pool._processes or {}).values():
+        for process in (executor._processes or {}).values():
             process.terminate()
         raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        executor.shutdown(wait=True, cancel_futures=True)
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-_news: Any = None
+_rows: Rows
 
 
-def _start(news: Any) -> None:
-    global _news
-    _news = news
+def _start(rows: Rows) -> None:
+    global _rows
+    _rows = rows
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends its workers, without tracebacks
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -83,7 +140,5 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
-def tell(message: Any) -> None:
-    """From a worker to whoever reads the pool's queue."""
-    if _news is not None:
-        _news.put(message)
+def _call(call: Call, work: Any) -> Any:
+    return call(work, _rows)

@@ -19,7 +19,7 @@ from mlflow.entities import Metric
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
-from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
+from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, RESOURCE_DOES_NOT_EXIST, ErrorCode
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema, TensorSpec
 from mlflow.types.schema import AnyType
 
@@ -115,9 +115,10 @@ class Registry:
 
     def _ensure(self) -> None:
         try:
-            self.client.get_registered_model(self.name)
-        except MlflowException:
             self.client.create_registered_model(self.name, {DATASET: self.dataset}, TEXT.format(dataset=self.dataset))
+        except MlflowException as error:
+            if error.error_code != ErrorCode.Name(RESOURCE_ALREADY_EXISTS):
+                raise
 
 
 def content(scratch: Path, pipe: Any, sigmoid: Sigmoid | None, class_path: str) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def pictures_of_study(folder: Path, plan: Plan, model: str) -> None:
     place.mkdir()
     for work in works:
         shutil.copyfile(work.journal, place / f"fold{work.fold}.journal")
-    studies = [tuning.open_study(work.journal, work.tuning.behind) for work in works]
+    studies = [tuning.open_study(work.journal) for work in works]
     pictures.history(studies, place / "history.png")
     pictures.importance(studies, place / "importance.png")
 
@@ -178,10 +178,9 @@ def artifacts(folder: Path, plan: Plan, model: str, folds: Folds, rows: Rows) ->
     pictures_of_study(folder, plan, model)
 
 
-def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, rows: Rows) -> str | None:
+def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, store: Store, rows: Rows) -> str | None:
     """Log the pipeline that fold 0 fitted, in the skops format; return its id, or None if it cannot be kept so."""
-    path = Store(fit.store).file(fit.key, ".pickle")
-    pipe = pickle.loads(path.read_bytes())  # our own file, written by the fit
+    pipe = pickle.loads(store.file(fit.key, ".pickle").read_bytes())  # our own file, of the fit
     untrusted = untrusted_types(fit.classifiers[fit.model].class_, pipe)
     foreign = [name for name in untrusted if name.split(".")[0] not in TRUSTED]
     if foreign:

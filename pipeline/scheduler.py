@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
-from pipeline import fitting, pool, tuning
-from pipeline.errors import UserError
+from pipeline import evaluation, fitting, pool
+from pipeline.fitting import Fitted, Rows
+from pipeline.params import Execution
 from pipeline.plan import Plan
-from pipeline.store import Store
+from pipeline.tuning import Study
 
 Task = tuple[str, int]
-POLL = 0.5  # seconds between two looks at the workers' news
 
 
 class Listener:
@@ -41,21 +40,23 @@ class Listeners(Listener):
 
 
 class Scheduler:
-    """One run of a plan. `records` fills with one record a model and fold; its `tuning` is the study's outcome."""
+    """One run of a plan. `records` fills with one record a model and fold; its `tuning` is the study's outcome.
 
-    def __init__(self, plan: Plan, store: Store, listener: Listener) -> None:
-        self.plan, self.store, self.listener = plan, store, listener
+    Only this process writes: workers get what they need with their task, and hand back what they found.
+    """
+
+    def __init__(self, plan: Plan, rows: Rows, listener: Listener) -> None:
+        self.plan, self.rows, self.listener = plan, rows, listener
         self.records: dict[Task, dict[str, Any]] = {}
         self.choices: dict[Task, dict[str, Any]] = {}
-        self.running: dict[Future[Any], Callable[[Future[Any]], None]] = {}
+        self.running: dict[Future[Any], Callable[[Any], None]] = {}
 
-    def run(self, n_jobs: int) -> None:
+    def run(self, execution: Execution) -> None:
         self._take_from_store()
         missing = [task for task in self.plan.fits if task not in self.records]
         if not missing:
             return
-        with pool.open_pool(n_jobs) as (executor, news):
-            self.executor: Executor = executor
+        with pool.open_pool(execution, self.rows) as self.pool:
             waiting_for = {self.plan.after[task] for task in missing if task in self.plan.after}
             # Studies take longest: first. A fit whose study is in the store starts with the others.
             for study in sorted(waiting_for - set(self.choices), key=lambda task: task[1]):
@@ -64,25 +65,51 @@ class Scheduler:
                 if task not in self.plan.after or self.plan.after[task] in self.choices:
                     self._start_fit(task)
             while self.running:
-                self._hear(news)
-                done, _ = wait(self.running, timeout=POLL, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self.running.pop(future)(future)
-            self._hear(news)
+                for future in self.pool.wait(self.running):
+                    self.running.pop(future)(self.pool.result(future))
 
     def _take_from_store(self) -> None:
         for study, tune in self.plan.studies.items():
-            choice = self.store.get(tune.key)
+            choice = self.plan.store.get(tune.key)
             if choice is not None:
                 self.choices[study] = choice
         for task, fit in self.plan.fits.items():
-            record = self.store.get(fit.key)
+            record = self.plan.store.get(fit.key)
             if record is not None:
                 self._finish(task, record, stored=True)
 
-    def _start_study(self, study: Task) -> None:
-        future = self.executor.submit(_tune, self.plan.studies[study])
-        self.running[future] = lambda done: self._study_done(study, _result(done))
+    def _start_study(self, task: Task) -> None:
+        try:
+            study = Study(self.plan.studies[task], self.rows)
+        except ValueError as error:
+            self._study_failed(task, error)
+        else:
+            self._next_trial(task, study)
+
+    def _next_trial(self, task: Task, study: Study) -> None:
+        setting = study.ask()
+        if setting is None:
+            self._end_study(task, study)
+            return
+
+        def done(scored: evaluation.Scored) -> None:
+            study.tell(scored)
+            self.listener.trial(*task, study.best())
+            self._next_trial(task, study)
+
+        self.running[self.pool.submit(evaluation.evaluate, setting)] = done
+
+    def _end_study(self, task: Task, study: Study) -> None:
+        try:
+            outcome = study.outcome()
+        except ValueError as error:
+            self._study_failed(task, error)
+        else:
+            self.plan.store.put(self.plan.studies[task].key, outcome)
+            self._study_done(task, outcome)
+
+    def _study_failed(self, task: Task, error: ValueError) -> None:
+        self._study_done(task, {"status": "failed", "message": f"{type(error).__name__}: {error}"})
 
     def _study_done(self, study: Task, outcome: dict[str, Any]) -> None:
         self.choices[study] = outcome
@@ -96,36 +123,18 @@ class Scheduler:
             failed = {"status": "failed", "message": choice["message"], "settings": {}, "solver": None}
             self._finish(task, failed, stored=False)
             return
-        future = self.executor.submit(fitting.run, replace(self.plan.fits[task], chosen=choice.get("chosen", {})))
-        self.running[future] = lambda done: self._finish(task, _result(done), stored=False)
+        work = replace(self.plan.fits[task], chosen=choice.get("chosen", {}))
+
+        def done(fitted: Fitted) -> None:
+            if fitted.record["status"] == "ok":  # what failed is tried again the next time
+                if fitted.pipeline is not None:
+                    self.plan.store.put_bytes(work.key, ".pickle", fitted.pipeline)
+                self.plan.store.put(work.key, fitted.record)
+            self._finish(task, fitted.record, stored=False)
+
+        self.running[self.pool.submit(fitting.run, work)] = done
 
     def _finish(self, task: Task, record: dict[str, Any], stored: bool) -> None:
         tuning_outcome = self.choices.get(self.plan.after[task], {}) if task in self.plan.after else {}
         self.records[task] = {**record, "tuning": tuning_outcome}
         self.listener.fitted(*task, self.records[task], stored)
-
-    def _hear(self, news: Any) -> None:
-        while news is not None and not news.empty():
-            self.listener.trial(*news.get())
-
-
-def _tune(work: tuning.Tune) -> dict[str, Any]:
-    """In a worker: a study that cannot be done is a result, not a crash."""
-    try:
-        return tuning.run(work, lambda best: pool.tell((work.model, work.fold, best)))
-    except OSError:  # a full disk is nobody's model
-        raise
-    except Exception as error:
-        return {"status": "failed", "message": f"{type(error).__name__}: {error}"}
-
-
-def _result(future: Future[Any]) -> dict[str, Any]:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise UserError(
-            "a worker process was killed, most likely for want of memory. What was finished is kept: run it again, "
-            "with a smaller execution.n_jobs."
-        ) from None
-    except OSError as error:
-        raise UserError(f"a fit could not be written: {error}. What was finished is kept.") from None

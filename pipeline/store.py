@@ -18,12 +18,13 @@ import numpy
 import scipy
 import sklearn
 
+import ldep
 from pipeline import paths
 from pipeline.files import replacing, write_text
 
 log = logging.getLogger(__name__)
 # The code that decides a number, beside that of the model itself.
-DECIDING = ("budget.py", "fitting.py", "models.py", "seeds.py", "tuning.py")
+DECIDING = ("budget.py", "evaluation.py", "fitting.py", "models.py", "seeds.py", "tuning.py")
 
 
 class Store:
@@ -78,10 +79,23 @@ def code_digest(class_path: str) -> str:
     return digest(versions, own, _package_digest(package))
 
 
+@cache
+def worker_code() -> dict[str, str]:
+    """What must be the same where the work is done as where it is planned, by content, however it is installed."""
+    own = [file_digest(Path(__file__).with_name(name)) for name in DECIDING]
+    library = _content(Path(ldep.__file__))
+    versions = {module.__name__: module.__version__ for module in (numpy, scipy, sklearn)}
+    return {**versions, "the code of ldep": digest(own, library)[:12]}
+
+
 def _package_digest(package: Any) -> Any:
     source = Path(package.__file__ or "")
     if "site-packages" in source.parts:
         return [package.__name__, getattr(package, "__version__", None) or _versions(package.__name__)]
+    return _content(source)
+
+
+def _content(source: Path) -> list[tuple[str, str]]:
     files = sorted(source.parent.rglob("*.py")) if source.name == "__init__.py" else [source]
     return [(str(path.relative_to(source.parent)), file_digest(path)) for path in files]
 

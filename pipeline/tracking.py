@@ -12,15 +12,19 @@ import platform
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import ParseResult, urlparse
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 import mlflow
-from mlflow.entities import Run, RunStatus, ViewType
+from mlflow.entities import Experiment, Run, RunStatus, ViewType
 from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import experiment_page, lock, machine, paths
@@ -34,7 +38,11 @@ from pipeline.store import digest
 
 log = logging.getLogger(__name__)
 KEY, OWNER, DATASET, MODEL = "ldep.key", "ldep.owner", "dataset", "model"
+RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 DATABASE, ARTIFACTS = "mlflow.db", "mlartifacts"
+# MLflow's own patience is minutes: right for a server that is restarted while a run goes on, too long to say at the
+# start that there is none.
+AT_THE_START = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "15"}
 
 
 def store_uri(root: Path = Path()) -> str:
@@ -53,33 +61,59 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = store_uri(root)
     parts = urlparse(uri)
-    if parts.scheme in ("http", "https"):
-        # MLflow's own patience is minutes.
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "15")
     mlflow.set_tracking_uri(uri)
     try:
-        with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
+        with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"), _impatient():
             if parts.scheme == "sqlite":
                 _make_database(Path(parts.path[1:]))
             client = mlflow.MlflowClient()
-            found = client.get_experiment_by_name(experiment)
-            if found is None:
-                # Beside its database, wherever this was called from. A server has a place of its own.
-                local = parts.scheme == "sqlite"
-                place = (Path(parts.path[1:]).resolve().parent / ARTIFACTS).as_uri() if local else None
-                found = client.get_experiment(client.create_experiment(experiment, artifact_location=place))
+            found = _experiment(client, experiment, parts)
             if found.lifecycle_stage == "active":
+                # A write, so that a wrong password and a lack of rights are said now, not after hours.
+                client.set_experiment_tag(found.experiment_id, "ldep.version", metadata.version("ldep"))
                 experiment_page.describe(client, found.experiment_id, found.tags)
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        hint = "start it, correct MLFLOW_TRACKING_URI, or set tracking.enabled to false"
-        raise UserError(f"the tracking store {uri} cannot be used: {_first_line(error)}; {hint}.") from None
+        hint = (
+            "start it, correct MLFLOW_TRACKING_URI (and MLFLOW_TRACKING_USERNAME, MLFLOW_TRACKING_PASSWORD, if it asks "
+            "for them), or set tracking.enabled to false"
+        )
+        shown = uri.replace(f":{parts.password}@", ":***@")
+        raise UserError(f"the tracking store {shown} cannot be used: {_first_line(error)}; {hint}.") from None
     if found.lifecycle_stage != "active":
         raise UserError(
             f"the MLflow experiment '{experiment}' is deleted; restore it with "
             f"`mlflow experiments restore -x {found.experiment_id}`, or change tracking.experiment."
         )
     return client, found.experiment_id
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    added = {name: value for name, value in AT_THE_START.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+def _experiment(client: mlflow.MlflowClient, name: str, store: ParseResult) -> Experiment:
+    """The experiment of this name, made if new; several pipelines may start at once."""
+    found = client.get_experiment_by_name(name)
+    if found is not None:
+        return found
+    # Beside its database, wherever this was called from. A server has a place of its own.
+    local = store.scheme == "sqlite"
+    place = (Path(store.path[1:]).resolve().parent / ARTIFACTS).as_uri() if local else None
+    try:
+        client.create_experiment(name, artifact_location=place)
+    except MlflowException as error:
+        if error.error_code != ErrorCode.Name(RESOURCE_ALREADY_EXISTS):
+            raise
+    found = client.get_experiment_by_name(name)
+    assert found is not None
+    return found
 
 
 def _make_database(path: Path) -> None:
@@ -105,23 +139,25 @@ class Tracker(Listener):
         self.client, self.experiment = connect(params.experiment, root)
         self.owner = owner(root)
         self.commit = machine.commit()
-        self._existing = self._clear()
+        with _said(f"the runs of {self.plan.dataset} could not be read"):
+            self._existing = self._clear()
         self.seconds = time.process_time() - began
 
     def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         self.records[model][fold] = record
         if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
             began = time.process_time()
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of MLflow about pandas
-                    self._write(model)
-            except (MlflowException, SQLAlchemyError, OSError) as error:
-                raise UserError(
-                    f"the run of {self.plan.dataset}, {model} could not be tracked: {_first_line(error)}. What was "
-                    "fitted is kept: run it again when the store can be written."
-                ) from None
+            with _said(f"the run of {self.plan.dataset}, {model} could not be tracked"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of MLflow about pandas
+                self._write(model)
             self.seconds += time.process_time() - began
+
+    def close(self) -> None:
+        """A request that was repeated after an outage may have begun a run twice; the one that never ends goes."""
+        with _said(f"the runs of {self.plan.dataset} could not be read"):
+            for run in self._runs():
+                if run.info.status == RUNNING and run.data.tags.get(OWNER) == self.owner:
+                    self._remove(run)
 
     def _clear(self) -> set[str]:
         """Remove our runs that were cut off or had failed folds; return the keys of those that are finished."""
@@ -130,12 +166,13 @@ class Tracker(Listener):
             if run.info.status == RunStatus.to_string(RunStatus.FINISHED):
                 finished.add(run.data.tags[KEY])
             elif run.data.tags.get(OWNER) == self.owner:
-                if run.info.status == RunStatus.to_string(RunStatus.RUNNING):
-                    self.client.set_terminated(run.info.run_id, RunStatus.to_string(RunStatus.KILLED))
-                self._remove(run.info.run_id)
+                self._remove(run)
         return finished
 
-    def _remove(self, run_id: str) -> None:
+    def _remove(self, run: Run) -> None:
+        run_id = run.info.run_id
+        if run.info.status == RUNNING:
+            self.client.set_terminated(run_id, RunStatus.to_string(RunStatus.KILLED))
         for model in self.client.search_logged_models([self.experiment], f"source_run_id = '{run_id}'"):
             self.client.delete_logged_model(model.model_id)
         self.client.delete_run(run_id)
@@ -180,7 +217,7 @@ class Tracker(Listener):
         run_id = run.info.run_id
         logged = None
         if self.params.models and folds[0]["status"] == "ok":
-            logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.rows)
+            logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.plan.store, self.rows)
         self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
         metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)
@@ -188,6 +225,16 @@ class Tracker(Listener):
             run_content.artifacts(Path(scratch), self.plan, model, folds, self.rows)
             self.client.log_artifacts(run_id, scratch)
         self.client.set_terminated(run_id, RunStatus.to_string(RunStatus.FAILED if failed else RunStatus.FINISHED))
+
+
+@contextmanager
+def _said(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        raise UserError(
+            f"{what}: {_first_line(error)}. What was fitted is kept: run it again when the store can be used."
+        ) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -8,11 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pipeline import bars, fitting, lock, models, paths, plan, pool, results, tracking
+from pipeline import bars, fitting, lock, models, paths, plan, results, tracking
 from pipeline.errors import UserError
 from pipeline.params import Params
 from pipeline.scheduler import Listeners, Scheduler
-from pipeline.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +23,6 @@ class ModelsFailed(UserError):
 def run(name: str, params: Params, root: Path = Path()) -> None:
     """Write results/NAME/, metrics/NAME.json and plots/NAME/; then ModelsFailed, if a model failed on a fold."""
     models.check(params)
-    n_jobs = pool.jobs(params.execution)
     folder, state = root / paths.DATA, root / paths.STATE
     rows = fitting.load(name, folder)
     made = plan.make(name, params, int(rows.fold.max()) + 1, folder, state)
@@ -35,8 +33,10 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         tracker = tracking.Tracker(params.tracking, made, rows, origin, root) if params.tracking.enabled else None
         with bars.listening(made, params) as lines:
             listener = Listeners(lines, tracker) if tracker else lines
-            scheduler = Scheduler(made, Store(state / "fits"), listener)
-            scheduler.run(n_jobs)
+            scheduler = Scheduler(made, rows, listener)
+            scheduler.run(params.execution)
+        if tracker:
+            tracker.close()
         table = results.tidy(made, scheduler.records, origin["source"])
         results.write(made, scheduler.records, table, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""

@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from pipeline import lock, models, paths, plan, tuning
+from pipeline import fitting, lock, models, paths, plan, tuning
 from pipeline.errors import UserError, nearest
 from pipeline.files import write_json
 from pipeline.params import Params
@@ -26,13 +26,15 @@ def run(name: str, model: str, params: Params, root: Path = Path()) -> dict[str,
         raise UserError(f"'{model}' is not one of classifiers with a search; {nearest(model, searched)}")
     models.check(params.model_copy(update={"models": [model]}))
     folder, state = root / paths.DATA, root / paths.STATE
-    for path, stage in ((paths.imputed(name, folder), "impute"), (paths.folds(name, folder), "split")):
-        if not path.is_file():
-            raise UserError(f"{path} is not here; run `ldep {stage} {name}` first, or `dvc repro` for everything.")
+    rows = fitting.load(name, folder)
     data = digest(file_digest(paths.imputed(name, folder)))
-    work = plan.study(name, model, None, params, data, folder, state)
+    work = plan.study(name, model, None, params, data, state)
     with lock.held(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
-        outcome = Store(state / "fits").get(work.key) or tuning.run(work, lambda best: log.info("best %.4f", best))
+        store = Store(state / "fits")
+        outcome = store.get(work.key)
+        if outcome is None:
+            outcome = tuning.run(work, rows, lambda best: log.info("best %.4f", best))
+            store.put(work.key, outcome)
     written = {"dataset": name, "model": model, **outcome}
     write_json(root / paths.TUNED / f"{name}.{model}.json", written)
     log.info("%s, %s: %s %.4f with %s.", name, model, params.tuning.metric, outcome["value"], outcome["chosen"])

@@ -206,7 +206,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         -------
         self : StreamingLDEPClassifier
         """
-        first = getattr(self, "sample_", None) is None
+        held: tuple[np.ndarray, np.ndarray, np.ndarray] | None = getattr(self, "sample_", None)
+        first = held is None
         X, y = self._check_batch(X, y, first=first)
         if first:
             self.classes_, _ = samples.two_classes(np.unique(y if classes is None else classes), type(self).__name__)
@@ -218,9 +219,9 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         if len(unknown):
             raise ValueError(f"y holds {unknown.tolist()[0]!r}, and the classes are {self.classes_.tolist()}.")
         reservoir = Reservoir(self.sample_size, self.seed_)
-        if not first:
+        if held is not None:
             reservoir.seen = self.n_samples_seen_
-            reservoir.X, reservoir.y, reservoir.key = self.sample_
+            reservoir.X, reservoir.y, reservoir.key = held
         reservoir.add(X, y)
         self.n_samples_seen_ = reservoir.seen
         self.sample_ = (reservoir.X, reservoir.y, reservoir.key)

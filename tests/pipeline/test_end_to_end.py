@@ -120,6 +120,24 @@ def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
     assert {"report.html", "results.csv", "table.tex"} <= {item.path for item in client.list_artifacts(run.info.run_id)}
 
 
+def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
+    killing.finish(copy, "dvc", "remote", "add", "--default", "shared", str(tmp_path / "remote"))
+    killing.finish(copy, "dvc", "push")
+    git(copy, "add", "-A")
+    git(copy, "commit", "-qm", "results")
+    git(tmp_path, "clone", "-q", str(copy), "clone")
+    clone = tmp_path / "clone"
+    assert not (clone / "results").exists()
+    killing.finish(clone, "dvc", "pull")
+    assert "Running stage" not in killing.finish(clone, "dvc", "repro")
+    assert not (clone / ".ldep").exists()
+    for folder in ("results", "registry", "report", "plots", "data/imputed", "metrics"):
+        held = {path.relative_to(copy): path.read_bytes() for path in (copy / folder).rglob("*") if path.is_file()}
+        assert held
+        for path, content in held.items():
+            assert (clone / path).read_bytes() == content
+
+
 def test_another_parameter_of_one_model_refits_that_model_alone(copy):
     before = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
     change(copy, lambda values: values["classifiers"]["svc"].update(params={"C": 3.0}))

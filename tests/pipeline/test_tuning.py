@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from optuna.trial import TrialState
 
-from pipeline import models, paths, plan, tuning
+from pipeline import fitting, models, paths, plan, tuning
 from pipeline.params import check
 from tests.pipeline import tiny
 
@@ -25,12 +25,16 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def study(root: Path, trials: int = 8, entry: dict | None = None, state: str = "state", **options) -> tuning.Tune:
     values = tiny.values(tuning=options)
     values["classifiers"]["ldep"] |= {"trials": trials, **(entry or {})}
-    return plan.study("tiny", "ldep", 0, check(values), "digest", root / paths.DATA, root / state)
+    return plan.study("tiny", "ldep", 0, check(values), "digest", root / state)
+
+
+def run(work: tuning.Tune) -> dict:
+    return tuning.run(work, fitting.load("tiny"))
 
 
 def trials_of(work: tuning.Tune) -> list[tuple]:
     """All that counts of a study: settings, fold scores and ends of its finished trials, in order."""
-    opened = tuning.open_study(work.journal, work.tuning.behind)
+    opened = tuning.open_study(work.journal)
     return [(t.params, t.intermediate_values, t.state) for t in tuning.finished(opened)]
 
 
@@ -41,7 +45,7 @@ def without_times(outcome: dict) -> dict:
 def test_settings_to_try_first_come_first(root):
     first = [{"r1": 4, "r2": 1, "alpha": 0.5}, {"r1": 1, "r2": 2, "alpha": 2.0}]
     work = study(root, entry={"first": first}, trials=3)
-    tuning.run(work)
+    run(work)
     settings = [models.from_trial(params, work.entry.search) for params, _, _ in trials_of(work)]
     assert settings[:2] == first
     assert len(settings) == 3
@@ -49,7 +53,7 @@ def test_settings_to_try_first_come_first(root):
 
 def test_the_chosen_setting_is_the_best_by_mean_over_all_inner_folds(root):
     work = study(root)
-    outcome = tuning.run(work)
+    outcome = run(work)
     complete = [(p, np.mean(list(v.values()))) for p, v, state in trials_of(work) if state == TrialState.COMPLETE]
     assert outcome["value"] == max(mean for _, mean in complete)
     assert outcome["chosen"] == next(params for params, mean in complete if mean == outcome["value"])
@@ -57,20 +61,20 @@ def test_the_chosen_setting_is_the_best_by_mean_over_all_inner_folds(root):
 
 def test_a_pruned_trial_is_never_chosen_and_has_fewer_folds(root):
     work = study(root, trials=12, behind=0.0)
-    outcome = tuning.run(work)
+    outcome = run(work)
     pruned = [values for _, values, state in trials_of(work) if state == TrialState.PRUNED]
     assert outcome["pruned"] == len(pruned) > 0
     assert all(len(values) < 3 for values in pruned)
 
 
 def test_rows_of_the_test_fold_have_no_say(root):
-    before = tuning.run(study(root))
+    before = run(study(root))
     path = paths.imputed("tiny", root / paths.DATA)
     frame = pd.read_parquet(path)
     fold = pd.read_csv(paths.folds("tiny", root / paths.DATA))["fold"].to_numpy()
     frame.loc[fold == 0, tiny.COLUMNS] = 1e3
     frame.to_parquet(path, index=False)
-    after = tuning.run(study(root, state="again"))
+    after = run(study(root, state="again"))
     assert without_times(after) == without_times(before)
 
 
@@ -82,20 +86,20 @@ def test_an_evaluation_is_made_once(root):
         "first": [],
     }
     tiny.Counting.fits = 0
-    outcome = tuning.run(study(root, trials=12, entry=entry, behind=1.0))
+    outcome = run(study(root, trials=12, entry=entry, behind=1.0))
     assert outcome["trials"] == 12
     assert tiny.Counting.fits == 2 * 3
 
 
 def test_a_study_that_ran_out_of_seconds_says_so(root):
-    outcome = tuning.run(study(root, trials=50, seconds=1e-6))
+    outcome = run(study(root, trials=50, seconds=1e-6))
     assert outcome["trials"] == 1
     assert outcome["message"] == "tuning stopped after 1 of 50 trials: 1e-06 s"
 
 
 def test_cut_off_anywhere_it_goes_on_as_if_nothing_had_happened(root):
     whole = study(root, trials=6, behind=0.0)
-    expected = without_times(tuning.run(whole))
+    expected = without_times(run(whole))
     journal, trials = whole.journal.read_bytes(), trials_of(whole)
     rng = np.random.default_rng(0)
     cuts = sorted(rng.choice(len(journal), 25, replace=False).tolist())
@@ -104,15 +108,15 @@ def test_cut_off_anywhere_it_goes_on_as_if_nothing_had_happened(root):
         work = study(root, trials=6, behind=0.0)
         work.journal.parent.mkdir(parents=True)
         work.journal.write_bytes(journal[:cut])
-        assert without_times(tuning.run(work)) == expected, f"cut at byte {cut} of {len(journal)}"
+        assert without_times(run(work)) == expected, f"cut at byte {cut} of {len(journal)}"
         assert trials_of(work) == trials, f"cut at byte {cut} of {len(journal)}"
 
 
 def test_trials_of_a_larger_budget_do_not_count_in_a_smaller_one(root):
     """The journal does not depend on the budget: after eight trials, a budget of three must give what three give."""
-    alone = without_times(tuning.run(study(root, trials=3, state="alone")))
-    tuning.run(study(root, trials=8))
-    assert without_times(tuning.run(study(root, trials=3))) == alone
+    alone = without_times(run(study(root, trials=3, state="alone")))
+    run(study(root, trials=8))
+    assert without_times(run(study(root, trials=3))) == alone
 
 
 def test_what_an_interrupted_trial_had_computed_is_kept(root):
@@ -123,14 +127,14 @@ def test_what_an_interrupted_trial_had_computed_is_kept(root):
         "first": [],
     }
     work = study(root, trials=3, entry=entry, behind=1.0)
-    tuning.run(work)
+    run(work)
     lines = work.journal.read_bytes().splitlines(keepends=True)
     # Each report of a fold's score is one line: keep two of the last trial's three.
     reports = [number for number, line in enumerate(lines) if b'"intermediate_value"' in line]
     assert len(reports) == 9
     work.journal.write_bytes(b"".join(lines[: reports[-2] + 1]))
     tiny.Counting.fits = 0
-    tuning.run(work)
+    run(work)
     assert tiny.Counting.fits == 1
 
 
@@ -142,5 +146,5 @@ def test_settings_that_fail_do_not_end_the_study(root):
         "first": [{"nu": 1.0}, {"nu": 0.3}],
     }
     tiny.prepare(root, rows=85)
-    outcome = tuning.run(study(root, trials=2, entry=entry))
+    outcome = run(study(root, trials=2, entry=entry))
     assert (outcome["failed"], outcome["chosen"]) == (1, {"nu": 0.3})

@@ -1,0 +1,96 @@
+"""A Dask cluster of separate processes, as `dask scheduler` and `dask worker` start it, that has the package alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Started:
+    """`folder` is where the processes run; `site` holds the package as a wheel installs it."""
+
+    folder: Path
+    site: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return json.loads((self.folder / "scheduler.json").read_text())["address"]
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW", "LDEP"))}
+        with (self.folder / f"{arguments[0]}-{len(self.processes)}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
+                cwd=self.folder,
+                env={**environment, "PYTHONPATH": str(self.site)},
+                stdout=log,
+                stderr=log,
+            )
+        self.processes.append(process)
+        return process
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes that do the work, below their nannies; the resource trackers are none."""
+        below = [child for nanny in self.processes[1:] for child in psutil.Process(nanny.pid).children()]
+        return [child for child in below if "spawn_main" in _command(child)]
+
+
+@contextmanager
+def running(folder: Path, workers: int) -> Iterator[Started]:
+    site = folder / "site"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index",
+         "--target", str(site), str(_sources(folder))],
+        check=True,
+    )  # fmt: skip
+    (folder / "elsewhere").mkdir()
+    started = Started(folder / "elsewhere", site)
+    try:
+        file = ["--scheduler-file", "scheduler.json"]
+        started.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *file)
+        deadline = time.monotonic() + 120
+        while not (started.folder / "scheduler.json").exists():
+            assert time.monotonic() < deadline, "the scheduler does not start"
+            time.sleep(0.1)
+        for _ in range(workers):
+            started.start("worker", "--nthreads", "1", "--no-dashboard", *file)
+        yield started
+    finally:
+        for process in reversed(started.processes):
+            family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+            for member in family:
+                if member.is_running():
+                    member.kill()
+            process.wait()
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # killed a moment ago
+        return ""
+
+
+def _sources(folder: Path) -> Path:
+    """A copy: building a wheel leaves folders beside the sources."""
+    copy = folder / "sources"
+    copy.mkdir()
+    for name in ("ldep", "pipeline"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy / name)
+    return copy
