@@ -50,6 +50,8 @@ def serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
                     break
             assert process.poll() is None, Path(log.name).read_text()
             time.sleep(0.5)
+        else:
+            raise TimeoutError(f"no answer from {address} in two minutes:\n{Path(log.name).read_text()}")
         yield address, process.pid
     finally:
         os.killpg(process.pid, signal.SIGTERM)

@@ -66,12 +66,14 @@ def ranking(found: Ranks) -> Figure:
     with drawing.style():
         made, axes = drawing.figure(WIDTH + 1.8, 0.9 + 0.18 * len(shown))
         axes.grid(visible=False)
-        scikit_posthocs.critical_difference_diagram(
+        drawn = scikit_posthocs.critical_difference_diagram(
             found.mean.rename(shown), found.pairs.rename(index=shown, columns=shown), alpha=LEVEL, ax=axes,
             label_fmt_left="{label}  {rank:.1f}", label_fmt_right="{rank:.1f}  {label}", color_palette=hues,
             label_props={"fontsize": 9}, text_h_margin=0.12, elbow_props={"linewidth": 1}, marker_props={"s": 22},
             crossbar_props={"color": drawing.INK, "linewidth": 2.5, "marker": ""},
         )  # fmt: skip
+        for bar in (line for lines in drawn["crossbars"] for line in lines):
+            bar.set_xdata(sorted(bar.get_xdata()))  # they come in the order of a set, another in each process
         pyplot.close("all")
         return made
 

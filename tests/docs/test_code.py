@@ -19,6 +19,8 @@ EXTENDING = pages.ROOT / "docs/extending.md"  # tests/docs/test_extending.py run
 PYTHON = [page for page in pages.WRITTEN if pages.blocks(page, "python") and page != EXTENDING]
 SHELL = [block for page in pages.WRITTEN for block in pages.blocks(page, "sh")]
 YAML = [block for page in pages.WRITTEN if page != EXTENDING for block in pages.blocks(page, "yaml")]
+# Programs that are not ours.
+OTHERS = {*". ldep python pip mlflow curl grep dask git apt-get runuser createuser cat chmod export".split()}
 KNOWN = {"python", "sh", "yaml", "diff", "{toctree}", "{eval-rst}"}
 
 
@@ -70,11 +72,12 @@ def test_commands_exist(block):
         elif words[0] == "dvc":
             check_dvc(block, shlex.split(command))
         else:
-            assert words[0] in {".", "ldep", "python", "pip", "mlflow", "curl", "grep"}, f"{block}: {command}"
+            assert words[0] in OTHERS, f"{block}: {command}"
 
 
 def check_dvc(block: pages.Block, words: list[str]) -> None:
-    assert " ".join(words[1:3]) in {"exp run", "metrics show", "plots show"} or words[1] == "repro", f"{block}: {words}"
+    known = {"exp run", "metrics show", "plots show", "remote add"}
+    assert " ".join(words[1:3]) in known or words[1] in {"repro", "push", "pull"}, f"{block}: {words}"
     stages = yaml.safe_load((pages.ROOT / "dvc.yaml").read_text())["stages"]
     named = [word for word in words[2:] if not word.startswith("-")] if words[1] == "repro" else []
     for stage in named:

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline import paper, publish, report
 from pipeline.errors import UserError
-from pipeline.reporting import checks, costs, gather, scores, significance, summary, table1
+from pipeline.reporting import checks, costs, figures, gather, scores, significance, summary, table1
 from tests.pipeline import reported
 
 CHROMIUM = shutil.which("chromium")
@@ -186,6 +186,20 @@ def report_params():
 
     return params.check({"datasets": ["haberman", "wdbc", "mine"], "tracking": {"enabled": False},
                          "own_data": {"mine": {"path": "my.csv", "target": "y"}}})  # fmt: skip
+
+
+def test_the_bars_of_the_diagram_are_drawn_in_the_order_of_the_ranks(tmp_path):
+    """The library takes the points of a bar from a set of names: their order differed from process to process."""
+    names = [f"model {number}" for number in range(8)]
+    for place, name in enumerate(("a", "b", "c")):
+        values = np.roll(np.linspace(0.6, 0.9, 8), place)
+        reported.write(tmp_path, name, {model: [value, value] for model, value in zip(names, values)})
+    ranks = significance.ranks(scores.of(gather.collect(["a", "b", "c"], tmp_path)))
+    assert ranks is not None
+    bars = [line for line in figures.ranking(ranks).axes[0].lines if len(line.get_xdata()) == 8]
+    assert bars
+    for bar in bars:
+        assert list(bar.get_xdata()) == sorted(bar.get_xdata())
 
 
 def test_the_page_needs_nothing_else_and_says_what_matters(made):
