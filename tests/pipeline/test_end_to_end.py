@@ -130,7 +130,7 @@ def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
     assert not (clone / "results/one").exists()
     killing.finish(clone, "dvc", "pull")
     assert "Running stage" not in killing.finish(clone, "dvc", "repro")
-    assert not (clone / ".ldep").exists()
+    assert not (clone / ".ldep/fits").exists()
     for folder in ("results", "registry", "report", "plots", "data/imputed", "metrics"):
         held = {path.relative_to(copy): path.read_bytes() for path in (copy / folder).rglob("*") if path.is_file()}
         assert held
