@@ -20,7 +20,7 @@ from ldep.training import best_of, check_options
 
 
 class LDEPClassifier(LinearPiecesClassifier):
-    """Linear dilation-erosion perceptron, trained by a convex-concave procedure.
+    """Linear dilation-erosion perceptron: the difference of two maxima of affine functions.
 
     tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign. Training minimises the hinge loss
     plus `alpha / 2` times the squared norm of the slopes.

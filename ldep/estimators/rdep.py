@@ -69,7 +69,7 @@ class RDEPClassifier(TauClassifier):
         The fitted rho_j.
     dep_ : DEPClassifier
         The DEP on their decision values.
-    beta_, a_, b_ : float, ndarray of shape (len(estimators_),)
+    beta_, a_, b_ : float, ndarray of shape (n_estimators,)
         Its parameters.
     classes_ : ndarray of shape (2,)
         The classes; tau >= 0 is the second.
