@@ -34,7 +34,7 @@ from pipeline.budget import ccp_seconds
 from pipeline.errors import UserError
 
 SETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
-STAGES = (5, 10, 20, 40)  # of the measured dvc.yaml
+STAGES = (30, 60, 120, 240)  # of the measured dvc.yaml
 RUNS = (30, 60, 120)  # in the measured store
 METRICS, PARAMS, TAGS = 110, 8, 9  # of a run of a tuned model
 TASKS = 2_000
