@@ -189,7 +189,6 @@ def test_the_pictures_are_shown(page, address, experiment, runs):
         picture = page.get_by_role("img", name=name)
         expect(picture).to_be_visible()
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
-    shot(page, "boundary")
 
 
 def test_the_registered_models_are_listed(page, address, client):
