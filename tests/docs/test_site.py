@@ -30,7 +30,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=\"([^\"]+)\"", text)
-        assert loaded
+        assert loaded or page.name == "report.html"  # which has everything inside
         assert not [address for address in loaded if address.startswith(("http:", "https:", "//"))], page
     for style in site.rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
