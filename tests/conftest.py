@@ -15,7 +15,7 @@ settings.load_profile("patient")
 
 @pytest.fixture(autouse=True)
 def no_store_is_left_behind():
-    """MLflow writes the store that it is told into the environment, where the next test would take it for the user's."""
+    """MLflow writes the store that it is told into the environment: the next test would take it for the user's."""
     yield
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
         os.environ.pop(name, None)
