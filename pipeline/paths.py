@@ -33,12 +33,11 @@ def folds(name: str, data: Path = DATA) -> Path:
 
 
 RESULTS = Path("results")
-METRICS = Path("metrics")
+METRICS = Path("metrics/sets")  # of each set
+MEANS = Path("metrics/mean.json")  # over the sets
 TUNED = Path("tuned")  # no stage: `ldep tune`
 PLOTS = Path("plots")
 REGISTRY = Path("registry")  # what was decided about each set's final model
 REPORT = Path("report")
 STATE = Path(".ldep")  # ours alone, neither git's nor DVC's: what a rerun would only compute again
-STORE = STATE / "fits"
-STUDIES = STATE / "studies"
 LOCKS = STATE / "locks"

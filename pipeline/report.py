@@ -45,7 +45,7 @@ MADE = "provenance.json"
 
 
 def run(sets: Sequence[str], params: Params, root: Path = Path()) -> Path:
-    """Write report/ from the results of the sets, log it in MLflow, and return its folder."""
+    """Write report/ and metrics/mean.json from the results of the sets, log it in MLflow, return its folder."""
     began = time.monotonic()
     # First: a store that does not answer is said before any work.
     reports = tracked.Reports(params.tracking, root) if params.tracking.enabled else None
@@ -59,10 +59,16 @@ def run(sets: Sequence[str], params: Params, root: Path = Path()) -> Path:
         write_json(folder / MADE, made)
         write_text(folder / tracked.PAGE, page.render("page.html", provenance=made, **content))
     folder = root / paths.REPORT
+    write_json(root / paths.MEANS, means(content["held"]))
     if reports is not None:
         reports.log(folder, key, content["sentences"])
     log.info("report: %d sets, %d models in %s.", len(sets), len(content["held"].models), folder / tracked.PAGE)
     return folder
+
+
+def means(held: scores.Scores) -> dict[str, float]:
+    """The mean accuracy over the sets, as a share, of the models that have a result on each: what DVC compares."""
+    return {model: round(held.mean[model].mean() / 100, 6) for model in held.complete}
 
 
 def build(folder: Path, root: Path) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def read(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
 
 
 def write(plan: Plan, records: Records, table: pd.DataFrame, root: Path = Path()) -> None:
-    """Write results/NAME/, metrics/NAME.json and plots/NAME/."""
+    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/."""
     name, folder = plan.dataset, root / paths.RESULTS / plan.dataset
     curves = pd.DataFrame(
         [

@@ -19,7 +19,6 @@ import scipy
 import sklearn
 
 import ldep
-from pipeline import paths
 from pipeline.files import replacing, write_text
 
 log = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ DECIDING = ("budget.py", "evaluation.py", "fitting.py", "models.py", "seeds.py",
 class Store:
     """JSON records, and files, by key. Writing is atomic; several processes may share a store."""
 
-    def __init__(self, folder: Path = paths.STORE) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def get(self, key: str) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ class ModelsFailed(UserError):
 
 
 def run(name: str, params: Params, root: Path = Path()) -> None:
-    """Write results/NAME/, metrics/NAME.json and plots/NAME/; then ModelsFailed, if a model failed on a fold."""
+    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/; then ModelsFailed, if a model failed on a fold."""
     models.check(params)
     folder, state = root / paths.DATA, root / paths.STATE
     rows = fitting.load(name, folder)

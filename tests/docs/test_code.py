@@ -77,7 +77,7 @@ def test_commands_exist(block):
 
 
 def check_dvc(block: pages.Block, words: list[str]) -> None:
-    known = {"exp run", "metrics show", "plots show", "remote add"}
+    known = {"exp run", "exp show", "metrics show", "plots show", "remote add"}
     assert " ".join(words[1:3]) in known or words[1] in {"repro", "push", "pull"}, f"{block}: {words}"
     stages = yaml.safe_load((pages.ROOT / "dvc.yaml").read_text())["stages"]
     named = [word for word in words[2:] if not word.startswith("-")] if words[1] == "repro" else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
@@ -81,19 +82,6 @@ def test_a_second_run_does_nothing_in_seconds(copy):
     assert time.monotonic() - began < 10
 
 
-def test_dvc_shows_metrics_plots_and_the_story(copy):
-    shown = json.loads(killing.finish(copy, "dvc", "metrics", "show", "--json"))
-    files = shown[""]["data"]
-    assert set(files["metrics/one.json"]["data"]) == {"svc", "ldep", "committee"}
-    assert 0.5 < files["metrics/one.json"]["data"]["ldep"] <= 1
-    killing.finish(copy, "dvc", "plots", "show", "-o", "shown")
-    page = (copy / "shown/index.html").read_text()
-    assert "one, a point a fold" in page
-    dag = killing.finish(copy, "dvc", "dag", "--dot")
-    for edge in ('"impute" -> "train@one"', '"split" -> "train@one"'):
-        assert edge in dag
-
-
 def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
     output = killing.finish(copy, "dvc", "repro", "register")
     for name in ("one", "two"):
@@ -118,6 +106,21 @@ def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
     assert run.info.run_name == "report"
     assert f"runs/{run.info.run_id}/artifacts/report.html" in run.data.tags["mlflow.note.content"]
     assert {"report.html", "results.csv", "table.tex"} <= {item.path for item in client.list_artifacts(run.info.run_id)}
+
+
+def test_dvc_shows_metrics_plots_and_the_story(copy):
+    shown = json.loads(killing.finish(copy, "dvc", "metrics", "show", "--json"))
+    files = shown[""]["data"]
+    assert set(files["metrics/sets/one.json"]["data"]) == {"svc", "ldep", "committee"}
+    accuracies = [files[f"metrics/sets/{name}.json"]["data"]["ldep"] for name in ("one", "two")]
+    assert 0.5 < min(accuracies) <= 1
+    assert files["metrics/mean.json"]["data"]["ldep"] == pytest.approx(sum(accuracies) / 2, abs=1e-6)
+    killing.finish(copy, "dvc", "plots", "show", "-o", "shown")
+    page = (copy / "shown/index.html").read_text()
+    assert "one, a point a fold" in page
+    dag = killing.finish(copy, "dvc", "dag", "--dot")
+    for edge in ('"impute" -> "train@one"', '"split" -> "train@one"'):
+        assert edge in dag
 
 
 def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
@@ -157,10 +160,14 @@ def test_another_parameter_of_one_model_refits_that_model_alone(copy):
 def test_an_experiment_may_choose_models_and_parameters(copy):
     git(copy, "add", "-A")
     git(copy, "commit", "-qm", "results")
-    killing.finish(copy, "dvc", "exp", "run", "-S", "models=[svc]", "-S", "classifiers.svc.params.C=0.5", "train")
+    killing.finish(copy, "dvc", "exp", "run", "-S", "models=[svc]", "-S", "classifiers.svc.params.C=0.5")
     assert set(results.read("one", copy / "results")["model"]) == {"svc"}
-    shown = killing.finish(copy, "dvc", "exp", "show", "--csv")
-    assert "metrics/one.json:svc" in shown
+    table = killing.finish(copy, "dvc", "exp", "show", "--csv", "--only-changed", "--drop", "metrics/sets")
+    shown = pd.read_csv(io.StringIO(table))
+    assert "metrics/mean.json:svc" in shown
+    assert shown["metrics/mean.json:svc"].between(0.5, 1).all()  # of the commit, too
+    assert shown["classifiers.svc.params.C"].tolist() == [0.5, 3.0, 0.5]
+    assert not [column for column in shown if column.startswith("metrics/sets")]
     git(copy, "checkout", "-q", ".")
     killing.finish(copy, "dvc", "checkout", "--force")  # `mlflow run -e report` has made the report again
 

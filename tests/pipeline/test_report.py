@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import shutil
 import subprocess
@@ -60,6 +61,11 @@ def test_means_deviations_and_the_rows_below(table):
     assert below["std"] == pytest.approx(np.std([76, 98, 70], ddof=0))
     assert (below["median"], below["mad"]) == pytest.approx((76, 6))
     assert held.best().sum().tolist() == [0, 2, 0, 1]
+
+
+def test_dvc_compares_the_means_of_the_models_that_have_every_set(made):
+    means = json.loads((made / "metrics/mean.json").read_text())
+    assert means == {"ldep": pytest.approx(2.44 / 3, abs=1e-6), "ldep_committee": 0.82, "rbf_svc": 0.768333}
 
 
 def test_what_failed_and_what_was_not_run_is_no_number(table):
