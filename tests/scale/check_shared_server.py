@@ -109,11 +109,21 @@ def owner_of(folder: Path) -> str:
     return digest(platform.node(), str(folder.resolve()))[:12]
 
 
-def test_who_may_only_read_is_told_so_before_any_fit(server, client, tmp_path):
-    experiment = client.create_experiment("readable")
-    server.call("experiments/permissions/create", experiment_id=experiment, username=BEN[0], permission="READ")
-    folder = prepared(tmp_path, "readable")
-    code, said = project.finish(folder, "ldep", "train", **server.login(*BEN))
+@pytest.fixture
+def closed(server: Server) -> Iterator[Server]:
+    """The same server, where only the maker of an experiment may write to it."""
+    for others in ("READ", "EDIT"):
+        server.stop()
+        server.others = others
+        server.start()
+        if others == "READ":
+            yield server
+
+
+def test_who_may_only_read_is_told_so_before_any_fit(closed, client, tmp_path):
+    client.create_experiment("of-the-admin")
+    folder = prepared(tmp_path, "of-the-admin")
+    code, said = project.finish(folder, "ldep", "train", **closed.login(*BEN))
     assert code == 1
     assert "cannot be used" in said
     assert "403" in said or "ermission" in said

@@ -72,6 +72,7 @@ class Server:
     folder: Path
     database: str
     port: int = field(default_factory=free_port)
+    others: str = "EDIT"  # what a user may do with what others made
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -82,7 +83,7 @@ class Server:
         settings = self.folder / "auth.ini"
         settings.write_text(
             "[mlflow]\n"
-            "default_permission = EDIT\n"
+            f"default_permission = {self.others}\n"
             f"database_uri = {self.database}/users\n"
             f"admin_username = {ADMIN[0]}\n"
             "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
