@@ -21,7 +21,7 @@ SHELL = [block for page in pages.WRITTEN for block in pages.blocks(page, "sh")]
 YAML = [block for page in pages.WRITTEN if page != EXTENDING for block in pages.blocks(page, "yaml")]
 # Programs that are not ours.
 OTHERS = {".", "ldep", "python", "pip", "mlflow", "curl", "grep", "dask"}
-OTHERS |= {"git", "apt-get", "runuser", "createuser", "cat", "chmod", "export"}
+OTHERS |= {"git", "echo", "apt-get", "runuser", "createuser", "cat", "chmod", "export"}
 KNOWN = {"python", "sh", "yaml", "diff", "{toctree}", "{eval-rst}"}
 
 

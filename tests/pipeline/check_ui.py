@@ -203,7 +203,6 @@ def test_a_registered_model_shows_its_champion_and_what_it_is_for(page, address,
     open_page(page, f"{address}/#/models/{name}?{TRAINING}")
     expect(page.get_by_text("The winner of the cross-validation on")).to_be_visible()
     expect(page.get_by_text("champion").last).to_be_visible()
-    shot(page, "model")
     version = client.get_model_version_by_alias(name, "champion")
     open_page(page, f"{address}/#/models/{name}/versions/{version.version}?{TRAINING}")
     expect(page.get_by_text("fitted on all rows")).to_be_visible()
