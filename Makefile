@@ -74,7 +74,7 @@ ui-test: $(READY) ## look at the UI of this folder's runs in headless Chromium, 
 protocol: $(READY) ## check that data and folds give the paper's SVC columns, write reports/protocol/
 	ldep protocol
 
-bench: $(READY) ## measure against the competitors, write reports/bench/ (NAMES=... for some; needs the 30 sets)
+bench: $(READY) ## measure against the competitors, write reports/bench/ (NAMES=... for some; some need the 30 sets)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
 	python -m benchmarks $(NAMES)
 

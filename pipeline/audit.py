@@ -17,7 +17,7 @@ import requests
 from pipeline.conda import LOCK, pins
 from pipeline.errors import UserError
 
-LOCKS = (LOCK, Path("benchmarks/requirements.lock"))
+LOCKS = (LOCK, Path("benchmarks/requirements.lock"), Path("tests/ui-requirements.lock"))
 INDEX = "https://pypi.org/pypi"
 # What is known and stays, and why; docs/dependencies.md says more.
 REASONS = {

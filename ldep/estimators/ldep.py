@@ -48,7 +48,7 @@ class LDEPClassifier(LinearPiecesClassifier):
     max_iter : int, default=None
         Iterations of the solver from each start; None is the solver's own default.
     tol : float, default=1e-3
-        A solver stops when an iteration lowers the objective by less than this share of it.
+        A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.
     random_state : int, RandomState or None, default=None

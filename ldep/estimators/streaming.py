@@ -35,8 +35,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
 
     The problem is that of `LDEPClassifier`. `fit_batches` reads the rows once for their mean, their covariance and a
     uniform sample of them, solves the problem on the sample in memory, and from there descends on the problem of all
-    rows, one pass over the batches for each evaluation. The order of the rows does not matter. Where the sample holds
-    all rows the model is that of `LDEPClassifier`, to the last bit.
+    rows, one pass over the batches for each evaluation. The order of the rows decides which are in the sample, and no
+    more. Where the sample holds all rows the model is that of `LDEPClassifier`, to the last bit.
 
     `partial_fit` sees each row once. It keeps the sample, and fits it again when the rows have grown by half.
 

@@ -44,7 +44,7 @@ def solve(
 ) -> Solution:
     """Minimise F from theta. `max_iter` counts L-BFGS iterations over all temperatures (default 480).
 
-    `polish` ends with the bare convex-concave procedure, for an exact local minimum.
+    `polish` ends with the bare convex-concave procedure, towards a local minimum.
     """
     if problem.pieces.r1 == problem.pieces.r2 == 1 and _interior.step_flops(problem) <= EXACT_FLOPS:
         return ccp.solve(problem, theta, tol=tol, verbose=verbose)
