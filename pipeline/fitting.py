@@ -37,10 +37,13 @@ class Rows:
     columns: list[str]
     target: str
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """X with its column names; no copy."""
-        return pd.DataFrame(self.X, columns=self.columns)
+    def frame(self, which: Any = slice(None)) -> pd.DataFrame:
+        """Rows of X with their column names, for whoever loads the pipeline.
+
+        Not copied, as pandas would, column by column: in another layout a scaler's sums differ in the last bit, and an
+        SVC's score in the first digit.
+        """
+        return pd.DataFrame(self.X[which], columns=self.columns, copy=False)
 
 
 def load(name: str, folder: Path = paths.DATA) -> Rows:
@@ -103,16 +106,16 @@ def run(work: Fit, rows: Rows) -> Fitted:
 
 def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     pipe = models.pipeline(work.classifiers[work.model], settings, work.impute, work.seed)
-    frame = rows.frame  # with names, for whoever loads the pipeline
+    fitted, tested = rows.frame(train), rows.frame(~train)
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
-        pipe.fit(frame[train], rows.y[train])
+        pipe.fit(fitted, rows.y[train])
         fit_seconds, fit_cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
         wall = time.perf_counter()
-        predicted = pipe.predict(frame[~train])
+        predicted = pipe.predict(tested)
         predict_seconds = time.perf_counter() - wall
-        metrics = scores(pipe, frame[~train], rows.y[~train], predicted)
+        metrics = scores(pipe, tested, rows.y[~train], predicted)
     model = pipe[-1]
     return pipe, {
         "status": "ok",
@@ -177,7 +180,7 @@ def boundary(pipe: Any, rows: Rows) -> dict[str, list[float]]:
     low, high = np.nanmin(rows.X, axis=0), np.nanmax(rows.X, axis=0)
     margin = 0.05 * (high - low)
     axes = [np.linspace(a - m, b + m, GRID) for a, b, m in zip(low, high, margin)]
-    grid = pd.DataFrame(dict(zip(rows.frame.columns, (axis.ravel() for axis in np.meshgrid(*axes)))))
+    grid = pd.DataFrame(dict(zip(rows.columns, (axis.ravel() for axis in np.meshgrid(*axes)))))
     with threadpool_limits(1):
         if hasattr(pipe, "decision_function"):
             value = pipe.decision_function(grid)

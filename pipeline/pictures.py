@@ -40,7 +40,7 @@ def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path
 def boundary(held: dict[str, list[float]], rows: Rows, title: str, path: Path) -> None:
     figure, axes = _figure(5, 4)
     regions(axes, held, rows, "black")
-    axes.set(title=title, xlabel=rows.frame.columns[0], ylabel=rows.frame.columns[1])
+    axes.set(title=title, xlabel=rows.columns[0], ylabel=rows.columns[1])
     axes.legend(title=rows.target, markerscale=3)
     figure.savefig(path)
 

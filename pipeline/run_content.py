@@ -142,7 +142,7 @@ def dataset_input(plan: Plan, rows: Rows, provenance: dict[str, Any]) -> Dataset
         key: provenance[key] for key in ("source", "openml_id", "md5", "file", "package_version") if key in provenance
     }
     # MLflow's own would go through all rows; the schema needs a few, and the shape is known.
-    schema = from_pandas(rows.frame.head(EXAMPLE_ROWS))._to_mlflow_entity().schema
+    schema = from_pandas(rows.frame(slice(EXAMPLE_ROWS)))._to_mlflow_entity().schema
     profile = json.dumps({"num_rows": rows.X.shape[0], "num_elements": rows.X.size})
     held = Dataset(plan.dataset, plan.data_digest[:DIGITS], "local", json.dumps(source), schema, profile)
     return DatasetInput(held, [InputTag("mlflow.data.context", "cross-validation")])
@@ -188,7 +188,7 @@ def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, store: Store, row
         return None
     # mlflow.sklearn.log_model, in steps. It wants an active run, and ending that marks it FINISHED before its numbers
     # are in; and it loads each model again to try its example, which doubles the cost.
-    run_id, example = run.info.run_id, rows.frame.head(EXAMPLE_ROWS)
+    run_id, example = run.info.run_id, rows.frame(slice(EXAMPLE_ROWS))
     logged = client.create_logged_model(run.info.experiment_id, name=f"{fit.dataset}-{fit.model}", source_run_id=run_id)
     with tempfile.TemporaryDirectory() as scratch:
         mlflow.sklearn.save_model(

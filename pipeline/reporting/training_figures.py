@@ -64,8 +64,8 @@ def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
             axes.set_title(names.label(model) + ("" if np.isnan(score) else f" · {score:.1f}"), fontsize=8)
             axes.set(xticks=[], yticks=[])
         _hide_rest(panels, len(shown))
-        made.supxlabel(rows.frame.columns[0], fontsize=8, color=drawing.MUTED)
-        made.supylabel(rows.frame.columns[1], fontsize=8, color=drawing.MUTED)
+        made.supxlabel(rows.columns[0], fontsize=8, color=drawing.MUTED)
+        made.supylabel(rows.columns[1], fontsize=8, color=drawing.MUTED)
         return made
 
 
