@@ -45,7 +45,7 @@ repro: $(READY) ## the main job: dvc repro on the data sets that need no network
 	dvc repro --keep-going
 
 paper: $(READY) ## the same on the paper's 30 sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
-	dvc exp run -S "datasets=[$$(ldep datasets --names)]" -S classifiers.ldep_paper.budget.seconds=$(EXACT)
+	dvc exp run --keep-going -S "datasets=[$$(ldep datasets --names)]" -S classifiers.ldep_paper.budget.seconds=$(EXACT)
 
 publish: $(READY) ## copy the report of the last run to reports/paper/, to be committed
 	ldep publish reports/paper

@@ -31,7 +31,6 @@ class Data(Section):
 class OwnData(Section):
     path: str = Field(min_length=1)
     target: str = Field(min_length=1)
-    positive: str | int | None = None
     ignore: list[str] = []
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     encoding: str = "utf-8"
@@ -194,10 +193,27 @@ class Params(Section):
         return self
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key stands once: PyYAML would take the last one, and say nothing of the others."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"'{key.value}' stands twice, the second time in line {line}; remove one of them"
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def load(path: Path = paths.PARAMS) -> Params:
     """Read and check a parameter file; UserError names the key that is wrong."""
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError:
         raise UserError(f"{path} is not here; run this in the project's folder, or pass --params.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -41,3 +41,4 @@ REGISTRY = Path("registry")  # what was decided about each set's final model
 REPORT = Path("report")
 STATE = Path(".ldep")  # ours alone, neither git's nor DVC's: what a rerun would only compute again
 LOCKS = STATE / "locks"
+ANSWERED = STATE / "answered"  # which tracking store has

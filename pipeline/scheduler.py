@@ -50,9 +50,11 @@ class Scheduler:
         self.records: dict[Task, dict[str, Any]] = {}
         self.choices: dict[Task, dict[str, Any]] = {}
         self.running: dict[Future[Any], Callable[[Any], None]] = {}
+        self.news: list[tuple[Task, bool]] = []
 
     def run(self, execution: Execution) -> None:
         self._take_from_store()
+        self._tell()
         missing = [task for task in self.plan.fits if task not in self.records]
         if not missing:
             return
@@ -67,6 +69,9 @@ class Scheduler:
             while self.running:
                 for future in self.pool.wait(self.running):
                     self.running.pop(future)(self.pool.result(future))
+                # When all that came back is stored, and the workers have something to do: a server may take its time.
+                self._tell()
+        self._tell()
 
     def _take_from_store(self) -> None:
         for study, tune in self.plan.studies.items():
@@ -137,4 +142,9 @@ class Scheduler:
     def _finish(self, task: Task, record: dict[str, Any], stored: bool) -> None:
         tuning_outcome = self.choices.get(self.plan.after[task], {}) if task in self.plan.after else {}
         self.records[task] = {**record, "tuning": tuning_outcome}
-        self.listener.fitted(*task, self.records[task], stored)
+        self.news.append((task, stored))
+
+    def _tell(self) -> None:
+        news, self.news = self.news, []
+        for task, stored in news:
+            self.listener.fitted(*task, self.records[task], stored)

@@ -22,6 +22,7 @@ from urllib.parse import ParseResult, urlparse
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 import mlflow
+import requests
 from mlflow.entities import Experiment, Run, RunStatus, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
@@ -29,7 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import experiment_page, lock, machine, paths
 from pipeline.errors import UserError
-from pipeline.files import replacing
+from pipeline.files import replacing, write_text
 from pipeline.fitting import Rows
 from pipeline.params import Tracking
 from pipeline.plan import Plan
@@ -56,28 +57,35 @@ def owner(root: Path) -> str:
 
 
 def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, str]:
-    """A client of MLFLOW_TRACKING_URI or of a SQLite file in the project; and the experiment's id, made if new."""
+    """A client of MLFLOW_TRACKING_URI or of a SQLite file in the project; and the experiment's id, made if new.
+
+    A server that never answered this project is told at once. One that did is waited for, as long as MLflow waits: a
+    stage may begin just when it is restarted.
+    """
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = store_uri(root)
     parts = urlparse(uri)
+    shown = uri.replace(f":{parts.password}@", ":***@")
     mlflow.set_tracking_uri(uri)
+    answered = root / paths.ANSWERED
     try:
-        with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"), _impatient():
-            if parts.scheme == "sqlite":
-                _make_database(Path(parts.path[1:]))
-            client = mlflow.MlflowClient()
-            found = _experiment(client, experiment, parts)
-            if found.lifecycle_stage == "active":
-                # A write, so that a wrong password and a lack of rights are said now, not after hours.
-                client.set_experiment_tag(found.experiment_id, "ldep.version", metadata.version("ldep"))
-                experiment_page.describe(client, found.experiment_id, found.tags)
+        with lock.held(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
+            try:
+                with _impatient():
+                    client, found = _open(experiment, parts)
+            except MlflowException as error:
+                known = answered.is_file() and answered.read_text(encoding="utf-8") == digest(uri)
+                if not known or not _is_outage(error):
+                    raise
+                log.warning("the tracking server %s does not answer; it did before, so it is waited for.", shown)
+                client, found = _open(experiment, parts)
+            write_text(answered, digest(uri))
     except (MlflowException, SQLAlchemyError, OSError) as error:
         hint = (
             "start it, correct MLFLOW_TRACKING_URI (and MLFLOW_TRACKING_USERNAME, MLFLOW_TRACKING_PASSWORD, if it asks "
             "for them), or set tracking.enabled to false"
         )
-        shown = uri.replace(f":{parts.password}@", ":***@")
         raise UserError(f"the tracking store {shown} cannot be used: {_first_line(error)}; {hint}.") from None
     if found.lifecycle_stage != "active":
         raise UserError(
@@ -85,6 +93,23 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
             f"`mlflow experiments restore -x {found.experiment_id}`, or change tracking.experiment."
         )
     return client, found.experiment_id
+
+
+def _open(experiment: str, store: ParseResult) -> tuple[mlflow.MlflowClient, Experiment]:
+    if store.scheme == "sqlite":
+        _make_database(Path(store.path[1:]))
+    client = mlflow.MlflowClient()
+    found = _experiment(client, experiment, store)
+    if found.lifecycle_stage == "active":
+        # A write, so that a wrong password and a lack of rights are said now, not after hours.
+        client.set_experiment_tag(found.experiment_id, "ldep.version", metadata.version("ldep"))
+        experiment_page.describe(client, found.experiment_id, found.tags)
+    return client, found
+
+
+def _is_outage(error: MlflowException) -> bool:
+    """Whether there was no answer at all; a refusal is one."""
+    return isinstance(error.__cause__ or error.__context__, requests.RequestException)
 
 
 @contextmanager
@@ -149,7 +174,8 @@ class Tracker(Listener):
             began = time.process_time()
             with _said(f"the run of {self.plan.dataset}, {model} could not be tracked"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of MLflow about pandas
-                self._write(model)
+                if not self._is_written(self.plan.key(model)):
+                    self._write(model)
             self.seconds += time.process_time() - began
 
     def close(self) -> None:
@@ -160,14 +186,21 @@ class Tracker(Listener):
                     self._remove(run)
 
     def _clear(self) -> set[str]:
-        """Remove our runs that were cut off or had failed folds; return the keys of those that are finished."""
+        """Remove our runs that were cut off, and failed ones of these models; return the keys of those that are finished."""
         finished = set()
         for run in self._runs():
             if run.info.status == RunStatus.to_string(RunStatus.FINISHED):
                 finished.add(run.data.tags[KEY])
-            elif run.data.tags.get(OWNER) == self.owner:
+            elif run.data.tags.get(OWNER) == self.owner and (
+                run.info.status == RUNNING or run.data.tags.get(MODEL) in self.plan.models
+            ):
                 self._remove(run)
         return finished
+
+    def _is_written(self, key: str) -> bool:
+        """Whether another pipeline has finished the same run since this one began."""
+        finished = f"tags.`{KEY}` = '{key}' and attributes.status = '{RunStatus.to_string(RunStatus.FINISHED)}'"
+        return bool(self.client.search_runs([self.experiment], finished, max_results=1))
 
     def _remove(self, run: Run) -> None:
         run_id = run.info.run_id

@@ -32,7 +32,7 @@ def fetch_own(name: str, own: OwnData) -> tuple[pd.DataFrame, dict[str, Any]]:
     frame = target_last(frame, own.target, own.ignore, str(path))
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
-    frame = _two_classes(frame, name, own)
+    _check_classes(frame[own.target], own)
     empty = [column for column in frame.columns[:-1] if frame[column].isna().all()]
     if empty:
         raise UserError(
@@ -104,8 +104,7 @@ def md5(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _two_classes(frame: pd.DataFrame, name: str, own: OwnData) -> pd.DataFrame:
-    target = frame[own.target]
+def _check_classes(target: pd.Series, own: OwnData) -> None:
     unlabelled = np.flatnonzero(target.isna())
     if unlabelled.size:
         raise UserError(
@@ -120,13 +119,3 @@ def _two_classes(frame: pd.DataFrame, name: str, own: OwnData) -> pd.DataFrame:
             f"{own.path}: the target '{own.target}' has {len(classes)} class{'es' * (len(classes) != 1)}, "
             f"not two: {shown}. This is a binary classifier: choose another column, or join classes."
         )
-    if own.positive is not None:
-        if str(own.positive) not in classes:
-            raise UserError(
-                f"own_data.{name}.positive: '{own.positive}' is not a class of '{own.target}'; "
-                f"the classes are '{classes[0]}' and '{classes[1]}'."
-            )
-        # The positive class is the second one, as scikit-learn has it.
-        order = sorted(classes, key=lambda label: label == str(own.positive))
-        frame = frame.assign(**{own.target: target.cat.reorder_categories(order)})
-    return frame

@@ -73,11 +73,6 @@ def test_a_cell_may_hold_a_line_break(own):
     assert raw()["note"].tolist() == ["one\ntwo", "a\u2028b"]
 
 
-def test_the_positive_class_comes_last(own):
-    assert own(CSV, positive="no")[0] == 0
-    assert raw()["label"].cat.categories.tolist() == ["yes", "no"]
-
-
 def test_arff_keeps_the_declared_order(own):
     arff = "@RELATION r\n@ATTRIBUTE c {red,blue}\n@ATTRIBUTE label {n,y}\n@DATA\nblue,y\nred,n\n?,y\n"
     code, text = own(arff, "my.arff")
@@ -156,7 +151,6 @@ def test_other_bad_files(own, name, content, words):
     ("spec", "words"),
     [
         ({"ignore": ["colr"]}, ["no column 'colr' to ignore", "own_data.mine.ignore"]),
-        ({"positive": "maybe"}, ["own_data.mine.positive: 'maybe' is not a class", "'no' and 'yes'"]),
         ({"encoding": "latin-77"}, ["no encoding 'latin-77'"]),
         ({"target": "Label"}, ["no target column 'Label'", "size, colour, label"]),
     ],

@@ -42,7 +42,7 @@ def test_the_projects_own_file_is_valid_and_needs_no_network():
         ({"datasets": "banana"}, "'datasets'"),
         ({"datasets": ["banan"]}, "did you mean 'banana'?"),
         ({"datasets": ["banana", "banana"]}, "'banana' is listed twice"),
-        ({"datasets": ["../../etc/passwd"]}, "'datasets.0': a data set's name has letters"),
+        ({"datasets": ["../../etc/passwd"]}, "'datasets.0': a name has letters"),
         ({"datasets": ["a/b"], "own_data": {"a/b": OWN}}, "letters, digits"),
         ({"datasets": [".hidden"], "own_data": {".hidden": OWN}}, "letters, digits"),
         ({"datasets": [{"name": "m", **OWN}]}, "own_data: {NAME: {path: ..., target: ...}}"),
@@ -66,13 +66,20 @@ def test_all_that_is_wrong_is_told_at_once():
 
 
 def test_own_data_is_taken():
-    values = params.check({"datasets": ["m", "banana"], "own_data": {"m": {**OWN, "positive": 1}}})
-    assert values.own_data["m"].positive == 1
+    values = params.check({"datasets": ["m", "banana"], "own_data": {"m": {**OWN, "ignore": ["id"]}}})
+    assert values.own_data["m"].ignore == ["id"]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "is not here"), (b"datasets: [banana", "not valid YAML"), (b"\xff\xfe\x00", "cannot be read")],
+    [
+        (None, "is not here"),
+        (b"datasets: [banana", "not valid YAML"),
+        (b"datasets: [banana]\nmodels: []\ndatasets: [wdbc]\n", "'datasets' stands twice, the second time in line 3"),
+        (b"split: {seed: 1, seed: 2}\n", "'seed' stands twice"),
+        (b"? [a]\n: 1\n", "not valid YAML"),
+        (b"\xff\xfe\x00", "cannot be read"),
+    ],
 )
 def test_a_file_that_cannot_be_read(tmp_path, content, message):
     path = tmp_path / "params.yaml"

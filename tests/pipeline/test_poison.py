@@ -43,7 +43,7 @@ def test_a_name_that_leaves_its_folder_or_speaks_to_the_shell_is_refused(name):
         {"datasets": ["banana"], "models": [name]},
         {"datasets": ["banana"], "classifiers": {name: {"class": "sklearn.svm.SVC"}}},
     ):
-        with pytest.raises(UserError, match="a data set's name has letters"):
+        with pytest.raises(UserError, match="a name has letters"):
             params.check(values)
 
 
@@ -59,7 +59,7 @@ def test_nor_is_it_taken_from_the_command_or_the_catalogue(name, project, write_
     row = yaml.safe_load(catalogue.FILE.read_text())["haberman"]
     (project / "catalogue.yaml").write_text(yaml.safe_dump({name: row}))
     monkeypatch.setattr(catalogue, "FILE", project / "catalogue.yaml")
-    with pytest.raises(UserError, match="a data set's name has letters"):
+    with pytest.raises(UserError, match="a name has letters"):
         catalogue.load.__wrapped__()
 
 
@@ -76,7 +76,7 @@ def test_dvc_runs_nothing_of_such_a_name(copy):  # noqa: F811
         check=False,
     )
     assert done.returncode != 0
-    assert "a data set's name has letters" in done.stderr + done.stdout
+    assert "a name has letters" in done.stderr + done.stdout
     assert not (copy / "run").exists()
 
 

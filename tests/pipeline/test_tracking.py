@@ -18,8 +18,9 @@ import pandas as pd
 import pytest
 from mlflow.entities import ViewType
 
-from pipeline import results, tracking, train
+from pipeline import fitting, plan, results, tracking, train
 from pipeline.errors import UserError
+from pipeline.store import digest
 from tests.pipeline import tiny
 
 
@@ -258,6 +259,40 @@ def test_a_server_that_cannot_be_reached_is_said_before_any_work(root, tmp_path,
             train.run("tiny", params())
     assert time.monotonic() - began < 20
     assert {path: path.stat().st_mtime_ns for path in (root / ".ldep/fits").rglob("*")} == before
+
+
+def test_a_server_that_answered_before_is_waited_for(root, monkeypatch, caplog):
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")  # waited for, but not long
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://ann:secret@127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        for known in (False, True):
+            (root / ".ldep/answered").write_text(digest(url) if known else digest("another"))
+            caplog.clear()
+            with pytest.raises(UserError, match="cannot be used"):
+                tracking.connect("suite", root)
+            assert ("does not answer; it did before" in caplog.text) == known
+            assert "secret" not in caplog.text
+
+
+def test_what_another_pipeline_finished_meanwhile_is_not_written_again(client, root):
+    """Both begin before either has written; the second finds the run of the first."""
+    checked = params()
+    rows = fitting.load("tiny")
+    plans = [plan.make("tiny", checked, 3) for _ in range(2)]
+    trackers = [tracking.Tracker(checked.tracking, made, rows, {"source": "file"}, root) for made in plans]
+    whole = runs(client)["svc"]
+    client.delete_run(whole.info.run_id)
+    for tracker, made in zip(trackers, plans):
+        tracker._existing = set()
+        for fold in range(3):
+            record = made.store.get(made.fits["svc", fold].key)
+            tracker.fitted("svc", fold, {**record, "tuning": {}}, stored=True)
+    assert client.get_run(whole.info.run_id).info.lifecycle_stage == "deleted"
+    experiment = client.get_experiment_by_name("suite").experiment_id
+    assert len(client.search_runs([experiment], f"tags.`ldep.key` = '{plans[0].key('svc')}'")) == 1
 
 
 def test_a_deleted_experiment_is_said_with_the_command_that_restores_it(client, root):

@@ -130,6 +130,20 @@ def test_who_may_only_read_is_told_so_before_any_fit(closed, client, tmp_path):
     assert not (folder / ".ldep/fits").exists()
 
 
+def test_a_server_that_is_gone_when_a_stage_begins_is_waited_for(server, client, tmp_path):
+    folder = prepared(tmp_path, "restart")
+    code, said = project.finish(folder, "ldep", "train", **server.login(*ANN))
+    assert code == 0, said
+    server.stop()
+    process = project.start(folder, "ldep", "register", **server.login(*ANN))
+    time.sleep(OUTAGE)
+    server.start()
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    assert "does not answer; it did before" in said
+    assert client.get_model_version_by_alias("ldep-tiny", "champion")
+
+
 def test_a_server_that_is_gone_for_a_minute_loses_nothing(server, client, tmp_path):
     folder = prepared(tmp_path, "outage")
     process = project.start(folder, "ldep", "train", **server.login(*ANN))
