@@ -186,7 +186,7 @@ class Tracker(Listener):
                     self._remove(run)
 
     def _clear(self) -> set[str]:
-        """Remove our runs that were cut off, and failed ones of these models; return the keys of those that are finished."""
+        """Remove our runs that were cut off, and failed ones of these models; return the keys of the finished ones."""
         finished = set()
         for run in self._runs():
             if run.info.status == RunStatus.to_string(RunStatus.FINISHED):
