@@ -35,7 +35,6 @@ ERROR, SECONDS, CPU = "error", "seconds", "cpu_seconds"
 class Tune:
     """What a study depends on. `fold` is the outer fold that is left out; None tunes on all rows."""
 
-    dataset: str
     model: str
     fold: int | None
     entry: Classifier

@@ -82,6 +82,18 @@ def test_the_same_model_is_registered_once(project):
     assert len(versions()) == 1
 
 
+def test_after_another_cross_validation_a_version_has_its_numbers(project):
+    """The same settings and rows; but the metrics, and the sigmoid, are those of the folds."""
+    entry = {**tiny.values()["classifiers"]["ldep"], "search": {"alpha": {"choices": [0.1]}}, "first": []}
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}, "models": ["ldep"]}
+    works = []
+    for trials in (1, 2):
+        checked = params.check({**values, "classifiers": {"ldep": {**entry, "trials": trials}}})
+        works.append(final.plan(NAME, "ldep", checked, Path()))
+    assert works[0].settings == works[1].settings
+    assert works[0].key != works[1].key
+
+
 def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(project, caplog):
     caplog.set_level(logging.INFO)
     register.run(NAME, registered.with_candidates("linear"))

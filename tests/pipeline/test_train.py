@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import importlib
 import json
 import os
 import time
@@ -231,6 +233,11 @@ def svc(**fields):
         (svc(search={"C": {"low": 2, "high": 1}}), "low must be below high"),
         (svc(search={"C": {"low": 0, "high": 1, "log": True}}), "on a log scale low must be above 0"),
         (svc(search={"C": {"low": "1e-3", "high": 1}}), "YAML takes 1e-8 for text"),
+        (
+            svc(params={"C": datetime.date(2026, 1, 1)}),
+            "params.C': datetime.date(2026, 1, 1) is neither",
+        ),
+        (svc(params={"class_weight": {1: 2.0}}), "'classifiers.svc.params.class_weight': the key 1 is no text"),
         (svc(trials=3), "first, while_tuning and trials need a search"),
         (svc(of="sv"), "'sv' is not one of classifiers; did you mean 'svc'?"),
         (svc(budget={"secnds": 3, "instead": {}}), "did you mean 'seconds'?"),
@@ -267,6 +274,16 @@ def test_what_does_not_fit_the_class_is_named_before_any_fit(root, fields, messa
         train.run("tiny", params)
     assert message in str(caught.value)
     assert not (root / ".ldep").exists()
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "raise RuntimeError('no licence')", "def"])
+def test_a_module_that_cannot_be_imported_is_named_with_its_key(root, monkeypatch, code):
+    (root / "broken.py").write_text(code)
+    monkeypatch.syspath_prepend(root)
+    importlib.invalidate_caches()
+    params = tiny.checked(**svc(**{"class": "broken.Model"}))
+    with pytest.raises(UserError, match=r"classifiers\.svc: 'broken\.Model' cannot be imported: \w+Error: "):
+        train.run("tiny", params)
 
 
 def test_the_number_of_processes_must_be_one(root, monkeypatch):
