@@ -46,7 +46,7 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
             except (MlflowException, SQLAlchemyError) as error:
                 said = str(error).splitlines()[0][:300]
                 raise UserError(f"{name} could not be registered: {said} Mend this, and run it again.") from None
-    write_json(root / paths.REGISTRY / f"{name}.json", record)
+    write_json(root / paths.REGISTRY / f"{name}.json", record, infinite=True)
     return record
 
 

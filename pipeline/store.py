@@ -42,7 +42,7 @@ class Store:
             return None
 
     def put(self, key: str, record: dict[str, Any]) -> None:
-        write_text(self._path(key), json.dumps(record, allow_nan=False))
+        write_text(self._path(key), json.dumps(record))  # in Python's dialect: a setting may be .inf
 
     def file(self, key: str, suffix: str) -> Path:
         return self._path(key).with_suffix(suffix)

@@ -16,10 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pipeline import fitting, models, results, train
+from pipeline import fitting, models, plan, results, train, tune
 from pipeline.budget import ccp_seconds
 from pipeline.errors import UserError
 from pipeline.params import check
+from pipeline.reporting import gather
 from tests.pipeline import tiny
 
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
@@ -77,12 +78,21 @@ def test_a_fit_gets_its_rows_in_the_layout_of_the_array(root):
 
 def test_the_numbers_do_not_depend_on_the_number_of_processes(root, monkeypatch):
     train.run("tiny", tiny.checked())
-    alone = numbers(root)
+    alone, boundaries = numbers(root), (root / "results/tiny/boundaries.json").read_bytes()
     (root / ".ldep").rename(root / "aside")
     monkeypatch.setenv("LDEP_N_JOBS", "2")
     train.run("tiny", tiny.checked())
     pd.testing.assert_frame_equal(numbers(root), alone)
+    assert (root / "results/tiny/boundaries.json").read_bytes() == boundaries
     assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(root):
+    made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), 1)
+    record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
+    records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
+    results.write(made, records, results.tidy(made, records, "file"))
+    assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
 
 
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(root):
@@ -185,10 +195,58 @@ def test_a_model_that_fails_on_a_fold_is_recorded_and_the_others_go_on(root, cap
     assert table["status"].tolist().count("failed") == 1
     assert table.query("status == 'failed'")["message"].item() == "RuntimeError: 60 rows are too many"
     assert len(table.query("status == 'ok'")) == 5
+    # A mean over the other two would look like any other.
+    assert set(json.loads((root / "metrics/sets/tiny.json").read_text())) == {"svc"}
     before = stored(root)
     with pytest.raises(train.ModelsFailed):
         train.run("tiny", params)  # tried again, and only that
     assert stored(root) == before
+
+
+def test_what_the_model_cannot_do_beside_predicting_is_said_and_loses_no_fit(root, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    classifiers = {"unkept": {"class": "tests.pipeline.tiny.Unkept"}, "svc": {"class": "sklearn.svm.SVC"}}
+    train.run("tiny", tiny.checked(models=["unkept", "svc"], classifiers=classifiers, tracking={}))
+    table = results.read("tiny").query("model == 'unkept'")
+    assert (table["status"] == "ok").all()
+    assert table["value"].notna().all()
+    said = table.query("fold == 0")["message"].iloc[0]
+    assert "no boundary: MemoryError: too many rows" in said
+    assert "no model kept: " in said
+    assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc"]
+
+
+def test_attributes_that_are_no_numbers_are_left_out(root):
+    train.run("tiny", tiny.checked(models=["odd"], classifiers={"odd": {"class": "tests.pipeline.tiny.Odd"}}))
+    table = results.read("tiny")
+    assert (table["status"] == "ok").all()
+    assert table[["objective", "iterations"]].isna().all(axis=None)
+    assert pd.read_csv("results/tiny/curves.csv").empty
+
+
+def test_a_member_needs_no_parameters(root):
+    entry = {"class": "sklearn.ensemble.BaggingClassifier", "params": {"estimator": {"class": "sklearn.svm.SVC"}}}
+    train.run("tiny", tiny.checked(models=["bag"], classifiers={"bag": entry}))
+    assert (results.read("tiny")["status"] == "ok").all()
+
+
+def test_a_setting_may_be_infinite(root, monkeypatch):
+    """No penalty, in scikit-learn's words: C = inf."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    logistic = {"class": "sklearn.linear_model.LogisticRegression"}
+    classifiers = {
+        "fixed": {**logistic, "params": {"C": float("inf")}},
+        "searched": {**logistic, "search": {"C": {"choices": [float("inf")]}}, "trials": 2},
+    }
+    params = tiny.checked(models=["fixed", "searched"], classifiers=classifiers, tracking={})
+    for _ in range(2):  # fitted, and from the store
+        train.run("tiny", params)
+        table = results.read("tiny")
+        assert (table["status"] == "ok").all()
+        assert {json.loads(text)["C"] for text in table["settings"]} == {float("inf")}
+    assert len(table) == len(gather.collect(["tiny"], root))
+    assert tune.run("tiny", "searched", params)["chosen"] == {"C": float("inf")}
+    assert json.loads((root / "tuned/tiny.searched.json").read_text())["chosen"] == {"C": float("inf")}
 
 
 def test_a_search_that_never_succeeds_says_why(root):
