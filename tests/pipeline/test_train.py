@@ -15,8 +15,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from tqdm import tqdm
 
-from pipeline import fitting, models, plan, results, train, tune
+from pipeline import bars, fitting, models, plan, results, train, tune
 from pipeline.budget import ccp_seconds
 from pipeline.errors import UserError
 from pipeline.params import check
@@ -93,6 +94,15 @@ def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(
     records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
     results.write(made, records, results.tidy(made, records, "file"))
     assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
+
+
+def test_the_bars_of_the_models_stand_below_that_of_the_sets(root):
+    params = tiny.checked()
+    with tqdm(total=2) as outer:
+        shown = bars.Bars(plan.make("tiny", params, 3), params)
+        places = [abs(bar.pos) for bar in (outer, *shown.bars.values())]
+        shown.close()
+    assert places == [0, 1, 2, 3]
 
 
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(root):
