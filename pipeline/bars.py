@@ -54,13 +54,13 @@ class Bars(Lines):
         from tqdm import tqdm
 
         self.bars = {}
-        for position, model in enumerate(plan.models):
+        for model in plan.models:
             entry = params.classifiers[model]
             trials = (entry.trials or params.tuning.trials) if entry.search else 0
+            # At the next free line: with several sets the first one has the bar over the sets.
             self.bars[model] = tqdm(
                 total=plan.folds * (trials + 1),
                 desc=f"{plan.dataset} {model}",
-                position=position,
                 bar_format="{desc:<32.32} {bar:24} {n_fmt}/{total_fmt} [{elapsed}<{remaining}]{postfix}",
             )
 

@@ -37,6 +37,6 @@ def write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
-    # allow_nan=False: NaN is not JSON, and other readers stop at it.
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+def write_json(path: Path, value: Any, infinite: bool = False) -> None:
+    """`infinite`: it has settings, and one of them may be .inf. Elsewhere that is a mistake, and no JSON for others."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=infinite) + "\n")

@@ -14,12 +14,13 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from pipeline import calibration, fitting, models, paths, seeds, served, tune
+from pipeline import plan as training
 from pipeline.calibration import Sigmoid
 from pipeline.encoder import RawEncoder
 from pipeline.errors import UserError
 from pipeline.fitting import METRICS, Rows
 from pipeline.params import Params
-from pipeline.store import code_digest, digest, file_digest
+from pipeline.store import digest, file_digest
 
 # The code that decides what a served model answers, beside that of the fit.
 SERVING = ("calibration.py", "encoder.py", "final.py", "guard.py", "seal.py", "served.py", "trusted.py")
@@ -64,6 +65,8 @@ class Final:
     settings: dict[str, Any]
     seed: int
     data_digest: str
+    trained: str
+    """The key of the cross-validation: its metrics and the sigmoid are those of the folds."""
     key: str
 
 
@@ -78,11 +81,10 @@ def plan(name: str, model: str, params: Params, root: Path) -> Final:
     files = [paths.imputed(name, folder), paths.folds(name, folder), paths.encoder(name, folder)]
     data = digest([file_digest(path) for path in files])
     own = [file_digest(Path(__file__).with_name(file)) for file in SERVING]
-    entry = params.classifiers[model]
-    key = digest(
-        "final", entry.class_, code_digest(entry.class_), settings, seed, params.impute.model_dump(), data, own
-    )
-    return Final(name, model, settings, seed, data, key)
+    # Of the classes and their code, too.
+    trained = training.make(name, params, int(rows.fold.max()) + 1, folder, root / paths.STATE).key(model)
+    key = digest("final", trained, settings, seed, params.impute.model_dump(), data, own)
+    return Final(name, model, settings, seed, data, trained, key)
 
 
 def fit(work: Final, table: pd.DataFrame, params: Params, root: Path) -> tuple[Pipeline, Sigmoid | None]:

@@ -6,8 +6,10 @@ import math
 import pickle
 import time
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +102,19 @@ def run(work: Fit, rows: Rows) -> Fitted:
     if work.fold != MODEL_FOLD:
         return Fitted(record)
     if rows.X.shape[1] == 2:
-        record["boundary"] = boundary(pipe, rows)
-    return Fitted(record, pickle.dumps(pipe))
+        drawn = _unless_it_fails(record, "no boundary", lambda: boundary(pipe, rows))
+        record |= {} if drawn is None else {"boundary": drawn}
+    return Fitted(record, _unless_it_fails(record, "no model kept", lambda: pickle.dumps(pipe)))
+
+
+def _unless_it_fails(record: dict[str, Any], without: str, make: Callable[[], Any]) -> Any:
+    """What goes with a fit. The metrics are there: what else the model cannot do is said, and left out."""
+    try:
+        return make()
+    except Exception as error:
+        said = f"{without}: {type(error).__name__}: {error}"[:500]
+        record["message"] = "; ".join(filter(None, [record["message"], said]))
+        return None
 
 
 def fit_and_score(work: Fit, rows: Rows, train: np.ndarray, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -156,23 +169,30 @@ def score(metric: str, pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray) 
 
 
 def finite(value: Any) -> float | None:
-    """A number that JSON can hold, or None."""
-    return float(value) if value is not None and math.isfinite(value) else None
+    """A number that can be averaged and drawn, or None: an attribute of this name may be anything, as LightGBM's is."""
+    return float(value) if isinstance(value, Real) and math.isfinite(value) else None
+
+
+def all_finite(values: Any) -> list[float]:
+    """The numbers of an array or list, or none of them."""
+    found = [finite(value) for value in np.ravel(np.asarray(values, dtype=object))]
+    return [] if None in found else found  # type: ignore[return-value]
 
 
 def iterations(model: Any) -> int | None:
-    count = getattr(model, "n_iter_", None)
-    return None if count is None else int(np.sum(count))
+    counts = all_finite(getattr(model, "n_iter_", None))
+    return int(sum(counts)) if counts else None
 
 
 def curve(model: Any) -> dict[str, list[float]]:
     """The objective at a few iterations, dense at the beginning, where it falls."""
     history = getattr(model, "history_", None)
-    objective = history["objective"] if history else getattr(model, "loss_curve_", None) or []
-    if not len(objective) or not np.isfinite(objective).all():
+    held = history if isinstance(history, Mapping) else {}  # skorch's is a list
+    objective = all_finite(held.get("objective", getattr(model, "loss_curve_", None)))
+    if not objective:
         return {"iteration": [], "objective": []}
     points = np.unique(np.rint(np.geomspace(1, len(objective), CURVE_POINTS)).astype(int))
-    return {"iteration": points.tolist(), "objective": [float(objective[point - 1]) for point in points]}
+    return {"iteration": points.tolist(), "objective": [objective[point - 1] for point in points]}
 
 
 def boundary(pipe: Any, rows: Rows) -> dict[str, list[float]]:
@@ -186,10 +206,13 @@ def boundary(pipe: Any, rows: Rows) -> dict[str, list[float]]:
             value = pipe.decision_function(grid)
         else:
             value = (pipe.predict(grid) == pipe.classes_[1]) - 0.5
+    if np.shape(value) != (len(grid),) or not np.isfinite(value).all():
+        raise ValueError("the decision values are not a finite number a row")
     return {"x": axes[0].tolist(), "y": axes[1].tolist(), "value": np.round(value, 6).tolist()}
 
 
 def _solver(settings: dict[str, Any]) -> str | None:
     """The solver that was used, where the model has several: its own, or its members'."""
     member = settings.get("estimator")
-    return settings.get("solver") or (member["params"].get("solver") if isinstance(member, dict) else None)
+    inner = (member.get("params") or {}) if isinstance(member, dict) else {}
+    return settings.get("solver") or inner.get("solver")

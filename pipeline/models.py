@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import is_classifier
@@ -26,6 +27,8 @@ def resolve(path: str) -> Any:
         found = importlib.import_module(module)
     except ImportError as error:
         raise UserError(f"'{path}' cannot be imported: {error}.") from None
+    except Exception as error:  # the module runs when it is imported, and may do anything
+        raise UserError(f"'{path}' cannot be imported: {type(error).__name__}: {error}.") from None
     if not hasattr(found, name):
         public = [item for item in dir(found) if not item.startswith("_")]
         raise UserError(f"'{path}' cannot be imported: '{module}' has no '{name}'; {nearest(name, public[:200])}")
@@ -50,9 +53,29 @@ def build(path: str, params: dict[str, Any]) -> Any:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, dict) and "class" in value and set(value) <= NESTED:
+    if _is_nested(value):
         return build(value["class"], value.get("params") or {})
     return [_value(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("class"), str) and set(value) <= NESTED
+
+
+def classes(entry: Classifier) -> list[str]:
+    """Every class that a model may be built of: its own, and those inside its parameters."""
+    settings = [entry.params, entry.while_tuning, *entry.first, entry.budget.instead if entry.budget else {}]
+    values = [value for held in settings for value in held.values()]
+    return sorted({entry.class_, *_nested([*values, *(space.choices for space in entry.search.values())])})
+
+
+def _nested(value: Any) -> Iterator[str]:
+    if _is_nested(value):
+        yield value["class"]
+        yield from _nested(list((value.get("params") or {}).values()))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _nested(item)
 
 
 def settings_for(

@@ -58,10 +58,28 @@ def _number(value: Any) -> int | float:
 Number = Annotated[Any, AfterValidator(_number)]
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        for key, held in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"the key {key!r} is no text; write it in quotes")
+            _plain(held)
+    elif isinstance(value, (list, tuple)):
+        for held in value:
+            _plain(held)
+    elif value is not None and not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"{value!r} is neither a number nor text; write it in quotes")
+    return value
+
+
+# What JSON can hold: results and journals have the settings in it.
+Plain = Annotated[Any, AfterValidator(_plain)]
+
+
 class Space(Section):
     """Where a parameter is searched: `choices`, or a range from `low` to `high`, of whole numbers if both are."""
 
-    choices: list[Any] | None = Field(default=None, min_length=1)
+    choices: list[Plain] | None = Field(default=None, min_length=1)
     low: Number = None
     high: Number = None
     log: bool = False
@@ -85,15 +103,15 @@ class Budget(Section):
     """What exact CCP may cost, and the parameters to take where it would cost more."""
 
     seconds: float = Field(gt=0, allow_inf_nan=False)
-    instead: dict[str, Any]
+    instead: dict[str, Plain]
 
 
 class Classifier(Section):
     class_: str = Field(alias="class", pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
-    params: dict[str, Any] = {}
+    params: dict[str, Plain] = {}
     search: dict[str, Space] = {}
-    first: list[dict[str, Any]] = []
-    while_tuning: dict[str, Any] = {}
+    first: list[dict[str, Plain]] = []
+    while_tuning: dict[str, Plain] = {}
     trials: int | None = Field(default=None, ge=1, le=100_000)
     of: str | None = None
     budget: Budget | None = None

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths, seeds
+import optuna
+
+from pipeline import models, paths, seeds
 from pipeline.fitting import Fit
 from pipeline.params import Classifier, Params
 from pipeline.store import Store, code_digest, digest, file_digest
@@ -57,12 +59,13 @@ def study(name: str, model: str, fold: int | None, params: Params, data: str, st
     depends = [
         _plain(entry, {"class_", "params", "search", "first", "while_tuning"}),
         tuning.model_dump(include={"folds", "metric", "behind"}),
-        *_shared(entry, params, data, fold, seed),
+        optuna.__version__,
+        *_shared([entry], params, data, fold, seed),
     ]
     journal = digest("study", *depends)
     key = digest(journal, entry.trials or tuning.trials, tuning.seconds)
     path = state / "studies" / f"{journal}.journal"
-    return Tune(name, model, fold, entry, params.impute, tuning, seed, key, path)
+    return Tune(model, fold, entry, params.impute, tuning, seed, key, path)
 
 
 def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: str) -> Fit:
@@ -72,19 +75,19 @@ def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: 
     seed = seeds.derive(params.execution.seed, name, model, fold, "fit")
     depends = [
         [_plain(entry, {"class_", "params", "while_tuning", "budget"}) for entry in entries],
-        [code_digest(entry.class_) for entry in entries],
-        *_shared(entries[0], params, data, fold, seed),
+        *_shared(entries, params, data, fold, seed),
     ]
     key = digest("fit", tune_key, *depends)
     needed = {model: entries[0], **({entries[0].of: entries[1]} if entries[0].of else {})}
     return Fit(name, model, fold, needed, params.impute, seed, key, {})
 
 
-def _shared(entry: Classifier, params: Params, data: str, fold: int | None, seed: int) -> list[Any]:
+def _shared(entries: list[Classifier], params: Params, data: str, fold: int | None, seed: int) -> list[Any]:
     # With scope `dataset` the data's digest holds all that imputation did.
     impute = params.impute.model_dump() if params.impute.scope == "fold" else None
-    return [code_digest(entry.class_), impute, data, fold, seed]
+    code = [code_digest(path) for entry in entries for path in models.classes(entry)]
+    return [code, impute, data, fold, seed]
 
 
 def _plain(entry: Classifier, fields: set[str]) -> dict[str, Any]:
-    return entry.model_dump(include=fields, mode="json")
+    return entry.model_dump(include=fields)  # mode="json" would make null of .inf

@@ -11,7 +11,7 @@ from typing import Any
 from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline import champion, final, fitting, lock, machine, models, paths, plan, registry, results, tracking, train
+from pipeline import champion, final, lock, machine, models, paths, registry, results, tracking, train
 from pipeline.champion import Measured
 from pipeline.errors import UserError
 from pipeline.files import write_json
@@ -46,7 +46,7 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
             except (MlflowException, SQLAlchemyError) as error:
                 said = str(error).splitlines()[0][:300]
                 raise UserError(f"{name} could not be registered: {said} Mend this, and run it again.") from None
-    write_json(root / paths.REGISTRY / f"{name}.json", record)
+    write_json(root / paths.REGISTRY / f"{name}.json", record, infinite=True)
     return record
 
 
@@ -84,9 +84,7 @@ def _register(name: str, chosen: final.Winner, params: Params, root: Path, promo
 def _add(held: Registry, work: final.Final, chosen: final.Winner, params: Params, root: Path) -> str:
     table = results.read(work.dataset, root / paths.RESULTS)
     pipe, sigmoid = final.fit(work, table, params, root)
-    folds = int(fitting.load(work.dataset, root / paths.DATA).fold.max()) + 1
-    trained = plan.make(work.dataset, params, folds, root / paths.DATA, root / paths.STATE)
-    run_id = held.training_run(work.dataset, work.model, trained.key(work.model))
+    run_id = held.training_run(work.dataset, work.model, work.trained)
     class_path = params.classifiers[work.model].class_
     try:
         return held.add(pipe, sigmoid, work.key, class_path, chosen.metrics, run_id)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline import paths
 from pipeline.files import write_json, write_text
-from pipeline.fitting import METRICS
+from pipeline.fitting import METRICS, MODEL_FOLD
 from pipeline.plan import Plan
 
 COLUMNS = [
@@ -68,11 +68,13 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, root: Path = Path()
     accuracy = table[table["metric"] == "accuracy"]
     _csv(table, folder / "results.csv")
     _csv(curves, folder / "curves.csv")
-    boundaries = {model: record["boundary"] for (model, _), record in records.items() if "boundary" in record}
+    first_fits = {model: records[model, MODEL_FOLD] for model in plan.models}  # in this order, whichever ended first
+    boundaries = {model: record["boundary"] for model, record in first_fits.items() if "boundary" in record}
     if boundaries:
         write_json(folder / "boundaries.json", boundaries)
-    means = accuracy.groupby("model", sort=False)["value"].mean()
-    write_json(root / paths.METRICS / f"{name}.json", {m: round(v, 6) for m, v in means.items() if pd.notna(v)})
+    values = accuracy.groupby("model", sort=False)["value"]
+    means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
+    write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})
     plots = root / paths.PLOTS / name
     _csv(accuracy[["model", "fold", "value"]].rename(columns={"value": "accuracy"}), plots / "scores.csv")
     first = curves[curves["fold"] == 0].drop(columns="fold")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,9 +9,9 @@ import pandas as pd
 from pipeline.errors import UserError
 
 
-def read_table(path: Path, made_by: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_table(path: Path, made_by: str) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path, columns=columns)
+        return pd.read_parquet(path)
     except FileNotFoundError:
         raise UserError(f"{path} is not here; run `ldep {made_by}` first, or `dvc repro` for everything.") from None
     except (OSError, ValueError) as error:

@@ -42,7 +42,7 @@ class Store:
             return None
 
     def put(self, key: str, record: dict[str, Any]) -> None:
-        write_text(self._path(key), json.dumps(record, allow_nan=False))
+        write_text(self._path(key), json.dumps(record))  # in Python's dialect: a setting may be .inf
 
     def file(self, key: str, suffix: str) -> Path:
         return self._path(key).with_suffix(suffix)
@@ -82,21 +82,23 @@ def code_digest(class_path: str) -> str:
 def worker_code() -> dict[str, str]:
     """What must be the same where the work is done as where it is planned, by content, however it is installed."""
     own = [file_digest(Path(__file__).with_name(name)) for name in DECIDING]
-    library = _content(Path(ldep.__file__))
+    library = _content(Path(ldep.__file__).parent)
     versions = {module.__name__: module.__version__ for module in (numpy, scipy, sklearn)}
     return {**versions, "the code of ldep": digest(own, library)[:12]}
 
 
 def _package_digest(package: Any) -> Any:
-    source = Path(package.__file__ or "")
-    if "site-packages" in source.parts:
+    # A folder without __init__.py has no __file__, and may lie in several places.
+    places = [Path(place) for place in getattr(package, "__path__", None) or [package.__file__]]
+    if any("site-packages" in place.parts for place in places):
         return [package.__name__, getattr(package, "__version__", None) or _versions(package.__name__)]
-    return _content(source)
+    return [_content(place) for place in places]
 
 
-def _content(source: Path) -> list[tuple[str, str]]:
-    files = sorted(source.parent.rglob("*.py")) if source.name == "__init__.py" else [source]
-    return [(str(path.relative_to(source.parent)), file_digest(path)) for path in files]
+def _content(place: Path) -> list[tuple[str, str]]:
+    if place.is_file():
+        return [(place.name, file_digest(place))]
+    return [(str(path.relative_to(place)), file_digest(path)) for path in sorted(place.rglob("*.py"))]
 
 
 def _versions(package: str) -> list[str]:

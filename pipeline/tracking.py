@@ -249,8 +249,11 @@ class Tracker(Listener):
         )
         run_id = run.info.run_id
         logged = None
-        if self.params.models and folds[0]["status"] == "ok":
-            logged = run_content.log_model(self.client, run, self.plan.fits[model, 0], self.plan.store, self.rows)
+        fit = self.plan.fits[model, 0]
+        # A pipeline that cannot be pickled was not kept; the fit's message says so.
+        kept = folds[0]["status"] == "ok" and self.plan.store.file(fit.key, ".pickle").is_file()
+        if self.params.models and kept:
+            logged = run_content.log_model(self.client, run, fit, self.plan.store, self.rows)
         self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
         metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)

@@ -36,7 +36,7 @@ def run(name: str, model: str, params: Params, root: Path = Path()) -> dict[str,
             outcome = tuning.run(work, rows, lambda best: log.info("best %.4f", best))
             store.put(work.key, outcome)
     written = {"dataset": name, "model": model, **outcome}
-    write_json(root / paths.TUNED / f"{name}.{model}.json", written)
+    write_json(root / paths.TUNED / f"{name}.{model}.json", written, infinite=True)
     log.info("%s, %s: %s %.4f with %s.", name, model, params.tuning.metric, outcome["value"], outcome["chosen"])
     return written
 

@@ -35,7 +35,6 @@ ERROR, SECONDS, CPU = "error", "seconds", "cpu_seconds"
 class Tune:
     """What a study depends on. `fold` is the outer fold that is left out; None tunes on all rows."""
 
-    dataset: str
     model: str
     fold: int | None
     entry: Classifier
@@ -63,12 +62,16 @@ class Study:
         self.trials = work.entry.trials or work.tuning.trials
         self.folds = evaluation.inner_folds(rows.y[evaluation.part(rows, work.fold)], work.tuning.folds)
         self.study = open_study(work.journal)
+        done = finished(self.study)
+        if self._used_up(done) and all(ERROR in trial.user_attrs for trial in done):
+            work.journal.unlink()  # what failed is tried again, as a fit is: it may have been for want of memory
+            self.study = open_study(work.journal)
         self.known = known(self.study)
 
     def ask(self) -> Setting | None:
         done = finished(self.study)
         index, work = len(done), self.work
-        if index >= self.trials or (index and spent(done) > work.tuning.seconds):
+        if self._used_up(done):
             return None
         self.study.sampler = optuna.samplers.TPESampler(seed=seeds.derive(work.seed, "trial", index))
         waiting = self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
@@ -106,6 +109,9 @@ class Study:
         record = outcome(self.study, self.trials, self.work.tuning.seconds, self.work.model)
         record["chosen"] = models.from_trial(record.pop("params"), self.work.entry.search)
         return record
+
+    def _used_up(self, done: list[FrozenTrial]) -> bool:
+        return len(done) >= self.trials or (bool(done) and spent(done) > self.work.tuning.seconds)
 
     def _best(self) -> Scores:
         complete = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))

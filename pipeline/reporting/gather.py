@@ -16,6 +16,8 @@ from pipeline.fitting import METRICS
 from pipeline.results import COLUMNS
 
 TEXT = ("dataset", "model", "metric", "solver", "settings", "source", "status", "message")
+# Of METRICS, those that cannot be negative. One that was added may be, as a correlation is.
+SHARES = ("accuracy", "f1_macro", "balanced_accuracy", "roc_auc")
 
 
 def collect(names: Sequence[str], root: Path) -> pd.DataFrame:
@@ -77,7 +79,9 @@ def _check_rows(table: pd.DataFrame, path: Path, again: str) -> None:
     refuse(~table["metric"].isin(METRICS), f"an unknown metric (known: {', '.join(METRICS)})")
     refuse(~table["status"].isin(["ok", "failed"]), "status is neither ok nor failed")
     values = pd.to_numeric(table["value"], errors="coerce")
-    refuse(table["value"].notna() & ~values.between(0, 1), "value is no number from 0 to 1")
+    share, held = table["metric"].isin(SHARES), table["value"].notna()
+    refuse(held & share & ~values.between(0, 1), "value is no number from 0 to 1")
+    refuse(held & ~values.between(-1, 1), "value is no number from -1 to 1")
     good = (table["status"] == "ok") & (table["metric"] == "accuracy")
     refuse(good & values.isna(), "an accuracy is missing, though the fit is ok")
     refuse(table.duplicated(["dataset", "model", "fold", "metric"]), "this model, fold and metric stands here twice")

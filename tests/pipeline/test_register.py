@@ -26,6 +26,7 @@ from pipeline import (
     registry,
     results,
     served,
+    train,
     trusted,
 )
 from pipeline.champion import Measured
@@ -80,6 +81,33 @@ def test_the_same_model_is_registered_once(project):
     first = register.run(NAME, registered.with_candidates("ldep"))
     assert register.run(NAME, registered.with_candidates("ldep")) == first
     assert len(versions()) == 1
+
+
+def test_after_another_cross_validation_a_version_has_its_numbers(project):
+    """The same settings and rows; but the metrics, and the sigmoid, are those of the folds."""
+    entry = {**tiny.values()["classifiers"]["ldep"], "search": {"alpha": {"choices": [0.1]}}, "first": []}
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}, "models": ["ldep"]}
+    works = []
+    for trials in (1, 2):
+        checked = params.check({**values, "classifiers": {"ldep": {**entry, "trials": trials}}})
+        works.append(final.plan(NAME, "ldep", checked, Path()))
+    assert works[0].settings == works[1].settings
+    assert works[0].key != works[1].key
+
+
+def test_an_infinite_setting_is_registered(project):
+    entry = {"class": "sklearn.linear_model.LogisticRegression", "params": {"C": float("inf")}}
+    values = {
+        "datasets": [NAME],
+        "own_data": {NAME: {"path": "x.csv", "target": "sold"}},
+        "tracking": {"models": False},
+    }
+    checked = params.check({**values, "models": ["free"], "classifiers": {"free": entry}, "execution": {"n_jobs": 1}})
+    train.run(NAME, checked)
+    record = register.run(NAME, checked)
+    assert record["settings"] == {"C": float("inf")}
+    assert json.loads((project / f"registry/{NAME}.json").read_text()) == record
+    assert local_model.load(f"models:/{MODEL}@champion").predict(registered.rows(3))
 
 
 def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(project, caplog):

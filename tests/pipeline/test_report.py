@@ -324,6 +324,23 @@ def test_a_damaged_table_is_refused_and_an_old_report_stays(tmp_path, said):
     assert (tmp_path / "report/report.html").read_text() == "old"
 
 
+def test_a_metric_that_was_added_may_be_negative(tmp_path, monkeypatch):
+    known = (*gather.METRICS, "mcc")
+    for module in (gather, reported):
+        monkeypatch.setattr(module, "METRICS", known)
+    reported.write(tmp_path, "mine", {"svc": [0.5, 0.75]})
+    path = tmp_path / "results/mine/results.csv"
+    text = path.read_text()
+    path.write_text(text.replace("mcc,0.5", "mcc,-0.5"))
+    assert -0.5 in gather.collect(["mine"], tmp_path)["value"].tolist()
+    path.write_text(text.replace("mcc,0.5", "mcc,-1.5"))
+    with pytest.raises(UserError, match="row 6: value is no number from -1 to 1"):
+        gather.collect(["mine"], tmp_path)
+    path.write_text(text.replace("roc_auc,0.5", "roc_auc,-0.5"))
+    with pytest.raises(UserError, match="row 5: value is no number from 0 to 1"):
+        gather.collect(["mine"], tmp_path)
+
+
 @pytest.mark.parametrize("file", ["registry/mine.json", "data/provenance/mine.json"])
 def test_a_damaged_record_is_named(tmp_path, file):
     params = reported.project(tmp_path)

@@ -28,3 +28,17 @@ def test_an_installed_package_counts_by_the_version_of_its_distribution(tmp_path
         info.rmdir()
     monkeypatch.delitem(sys.modules, "demo_model")
     assert keys[0] != keys[1]
+
+
+def test_a_folder_without_an_init_file_counts_by_its_content(tmp_path, monkeypatch):
+    (tmp_path / "loose_models").mkdir()
+    module = tmp_path / "loose_models/one.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    keys = []
+    for text in ("class Model: ...\n", "class Model:\n    size = 1\n"):
+        module.write_text(text)
+        importlib.invalidate_caches()
+        store.code_digest.cache_clear()
+        keys.append(store.code_digest("loose_models.one.Model"))
+    monkeypatch.delitem(sys.modules, "loose_models")
+    assert keys[0] != keys[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import importlib
 import json
 import os
 import time
@@ -13,11 +15,13 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from tqdm import tqdm
 
-from pipeline import fitting, models, results, train
+from pipeline import bars, fitting, models, plan, results, train, tune
 from pipeline.budget import ccp_seconds
 from pipeline.errors import UserError
 from pipeline.params import check
+from pipeline.reporting import gather
 from tests.pipeline import tiny
 
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
@@ -75,12 +79,30 @@ def test_a_fit_gets_its_rows_in_the_layout_of_the_array(root):
 
 def test_the_numbers_do_not_depend_on_the_number_of_processes(root, monkeypatch):
     train.run("tiny", tiny.checked())
-    alone = numbers(root)
+    alone, boundaries = numbers(root), (root / "results/tiny/boundaries.json").read_bytes()
     (root / ".ldep").rename(root / "aside")
     monkeypatch.setenv("LDEP_N_JOBS", "2")
     train.run("tiny", tiny.checked())
     pd.testing.assert_frame_equal(numbers(root), alone)
+    assert (root / "results/tiny/boundaries.json").read_bytes() == boundaries
     assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(root):
+    made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), 1)
+    record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
+    records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
+    results.write(made, records, results.tidy(made, records, "file"))
+    assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
+
+
+def test_the_bars_of_the_models_stand_below_that_of_the_sets(root):
+    params = tiny.checked()
+    with tqdm(total=2) as outer:
+        shown = bars.Bars(plan.make("tiny", params, 3), params)
+        places = [abs(bar.pos) for bar in (outer, *shown.bars.values())]
+        shown.close()
+    assert places == [0, 1, 2, 3]
 
 
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(root):
@@ -183,10 +205,58 @@ def test_a_model_that_fails_on_a_fold_is_recorded_and_the_others_go_on(root, cap
     assert table["status"].tolist().count("failed") == 1
     assert table.query("status == 'failed'")["message"].item() == "RuntimeError: 60 rows are too many"
     assert len(table.query("status == 'ok'")) == 5
+    # A mean over the other two would look like any other.
+    assert set(json.loads((root / "metrics/sets/tiny.json").read_text())) == {"svc"}
     before = stored(root)
     with pytest.raises(train.ModelsFailed):
         train.run("tiny", params)  # tried again, and only that
     assert stored(root) == before
+
+
+def test_what_the_model_cannot_do_beside_predicting_is_said_and_loses_no_fit(root, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    classifiers = {"unkept": {"class": "tests.pipeline.tiny.Unkept"}, "svc": {"class": "sklearn.svm.SVC"}}
+    train.run("tiny", tiny.checked(models=["unkept", "svc"], classifiers=classifiers, tracking={}))
+    table = results.read("tiny").query("model == 'unkept'")
+    assert (table["status"] == "ok").all()
+    assert table["value"].notna().all()
+    said = table.query("fold == 0")["message"].iloc[0]
+    assert "no boundary: MemoryError: too many rows" in said
+    assert "no model kept: " in said
+    assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc"]
+
+
+def test_attributes_that_are_no_numbers_are_left_out(root):
+    train.run("tiny", tiny.checked(models=["odd"], classifiers={"odd": {"class": "tests.pipeline.tiny.Odd"}}))
+    table = results.read("tiny")
+    assert (table["status"] == "ok").all()
+    assert table[["objective", "iterations"]].isna().all(axis=None)
+    assert pd.read_csv("results/tiny/curves.csv").empty
+
+
+def test_a_member_needs_no_parameters(root):
+    entry = {"class": "sklearn.ensemble.BaggingClassifier", "params": {"estimator": {"class": "sklearn.svm.SVC"}}}
+    train.run("tiny", tiny.checked(models=["bag"], classifiers={"bag": entry}))
+    assert (results.read("tiny")["status"] == "ok").all()
+
+
+def test_a_setting_may_be_infinite(root, monkeypatch):
+    """No penalty, in scikit-learn's words: C = inf."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    logistic = {"class": "sklearn.linear_model.LogisticRegression"}
+    classifiers = {
+        "fixed": {**logistic, "params": {"C": float("inf")}},
+        "searched": {**logistic, "search": {"C": {"choices": [float("inf")]}}, "trials": 2},
+    }
+    params = tiny.checked(models=["fixed", "searched"], classifiers=classifiers, tracking={})
+    for _ in range(2):  # fitted, and from the store
+        train.run("tiny", params)
+        table = results.read("tiny")
+        assert (table["status"] == "ok").all()
+        assert {json.loads(text)["C"] for text in table["settings"]} == {float("inf")}
+    assert len(table) == len(gather.collect(["tiny"], root))
+    assert tune.run("tiny", "searched", params)["chosen"] == {"C": float("inf")}
+    assert json.loads((root / "tuned/tiny.searched.json").read_text())["chosen"] == {"C": float("inf")}
 
 
 def test_a_search_that_never_succeeds_says_why(root):
@@ -231,6 +301,11 @@ def svc(**fields):
         (svc(search={"C": {"low": 2, "high": 1}}), "low must be below high"),
         (svc(search={"C": {"low": 0, "high": 1, "log": True}}), "on a log scale low must be above 0"),
         (svc(search={"C": {"low": "1e-3", "high": 1}}), "YAML takes 1e-8 for text"),
+        (
+            svc(params={"C": datetime.date(2026, 1, 1)}),
+            "params.C': datetime.date(2026, 1, 1) is neither",
+        ),
+        (svc(params={"class_weight": {1: 2.0}}), "'classifiers.svc.params.class_weight': the key 1 is no text"),
         (svc(trials=3), "first, while_tuning and trials need a search"),
         (svc(of="sv"), "'sv' is not one of classifiers; did you mean 'svc'?"),
         (svc(budget={"secnds": 3, "instead": {}}), "did you mean 'seconds'?"),
@@ -267,6 +342,16 @@ def test_what_does_not_fit_the_class_is_named_before_any_fit(root, fields, messa
         train.run("tiny", params)
     assert message in str(caught.value)
     assert not (root / ".ldep").exists()
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "raise RuntimeError('no licence')", "def"])
+def test_a_module_that_cannot_be_imported_is_named_with_its_key(root, monkeypatch, code):
+    (root / "broken.py").write_text(code)
+    monkeypatch.syspath_prepend(root)
+    importlib.invalidate_caches()
+    params = tiny.checked(**svc(**{"class": "broken.Model"}))
+    with pytest.raises(UserError, match=r"classifiers\.svc: 'broken\.Model' cannot be imported: \w+Error: "):
+        train.run("tiny", params)
 
 
 def test_the_number_of_processes_must_be_one(root, monkeypatch):

@@ -148,3 +148,19 @@ def test_settings_that_fail_do_not_end_the_study(root):
     tiny.prepare(root, rows=85)
     outcome = run(study(root, trials=2, entry=entry))
     assert (outcome["failed"], outcome["chosen"]) == (1, {"nu": 0.3})
+
+
+def test_a_study_in_which_every_trial_failed_is_begun_anew(root, monkeypatch):
+    entry = {
+        "class": "tests.pipeline.tiny.OutOfMemory",
+        "params": {},
+        "search": {"var_smoothing": {"low": 1e-9, "high": 1.0, "log": True}},
+        "first": [],
+    }
+    work = study(root, trials=2, entry=entry)
+    with pytest.raises(ValueError, match="no trial of 2 succeeded; the last: MemoryError"):
+        run(work)
+    monkeypatch.setattr(tiny.OutOfMemory, "full", False)
+    again = run(work)
+    assert (again["trials"], again["failed"]) == (2, 0)
+    assert without_times(again) == without_times(run(study(root, trials=2, entry=entry, state="alone")))

@@ -105,3 +105,41 @@ class Counting(GaussianNB):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Counting:
         Counting.fits += 1
         return super().fit(X, y, sample_weight)
+
+
+class Unkept(GaussianNB):
+    """Predicts well; but cannot be pickled, nor asked about as many rows as a picture has."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Unkept:
+        self.open_ = lambda: None
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        if len(X) > 1000:
+            raise MemoryError("too many rows")
+        return super().predict(X)
+
+
+class Odd(GaussianNB):
+    """Has attributes of other libraries' kinds where ours have numbers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Odd:
+        self.objective_ = "binary"  # LightGBM
+        self.history_ = [{"train_loss": 0.5}]  # skorch
+        self.n_iter_ = {"outer": 3}
+        self.loss_curve_ = [[1.0], [0.5, 0.25]]
+        return super().fit(X, y, sample_weight)
+
+
+class OutOfMemory(GaussianNB):
+    """Fails while `full` is set, in this process."""
+
+    full = True
+
+    def __init__(self, var_smoothing: float = 1e-9, priors: Any = None) -> None:
+        super().__init__(priors=priors, var_smoothing=var_smoothing)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutOfMemory:
+        if OutOfMemory.full:
+            raise MemoryError("no memory left")
+        return super().fit(X, y, sample_weight)
