@@ -13,7 +13,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.utils.models import get_model_name_and_version
 
 from pipeline import seal, served, tracking
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 
 
 def load(uri: str, root: Path = Path()) -> served.ServedModel:
@@ -43,5 +43,5 @@ def fetch(uri: str, root: Path = Path()) -> Path:
                 raise UserError(f"the files of {uri} were changed after it was registered; it is not loaded.")
     except (MlflowException, OSError) as error:
         hint = "models:/ldep-NAME@champion names a registered one, `ldep register NAME` makes it"
-        raise UserError(f"there is no model {uri}: {str(error).splitlines()[0][:300]} ({hint}).") from None
+        raise UserError(f"there is no model {uri}: {first_line(error)} ({hint}).") from None
     return folder

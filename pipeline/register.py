@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import champion, final, fitting, lock, machine, models, paths, plan, registry, results, tracking, train
 from pipeline.champion import Measured
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.files import write_json
 from pipeline.params import Params
 from pipeline.registry import CHALLENGER, CHAMPION, Registry
@@ -44,8 +44,8 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
             try:
                 record |= _register(name, chosen, params, root, promote)
             except (MlflowException, SQLAlchemyError) as error:
-                said = str(error).splitlines()[0][:300]
-                raise UserError(f"{name} could not be registered: {said} Mend this, and run it again.") from None
+                said = first_line(error)
+                raise UserError(f"{name} could not be registered: {said}. Mend this, and run it again.") from None
     write_json(root / paths.REGISTRY / f"{name}.json", record)
     return record
 

@@ -14,6 +14,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 from sqlalchemy.exc import SQLAlchemyError
 
+from pipeline.errors import first_line
 from pipeline.store import digest, file_digest
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ def check(folder: Path) -> None:
         with _impatient():
             registered = mlflow.MlflowClient().get_logged_model(model_id).tags.get(DIGEST)
     except (MlflowException, SQLAlchemyError) as error:
-        said = str(error).splitlines()[0][:200]
+        said = first_line(error)
         log.warning("%s: whether it was changed after it was registered cannot be told (%s).", folder, said)
         return
     if registered is not None and files_digest(folder) != registered:

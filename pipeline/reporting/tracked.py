@@ -9,7 +9,7 @@ from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import machine, tracking
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.params import Tracking
 from pipeline.tracking import DATASET, KEY, MODEL, OWNER
 
@@ -38,8 +38,8 @@ class Reports:
         try:
             return self._log(folder, key, summary)
         except (MlflowException, SQLAlchemyError, OSError) as error:
-            said = str(error).splitlines()[0][:300]
-            raise UserError(f"the report could not be tracked: {said} It is in {folder}: run this again.") from None
+            said = first_line(error)
+            raise UserError(f"the report could not be tracked: {said}. It is in {folder}: run this again.") from None
 
     def _log(self, folder: Path, key: str, summary: list[str]) -> str:
         owner = tracking.owner(self.root)
