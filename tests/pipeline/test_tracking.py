@@ -170,6 +170,23 @@ def test_the_fitted_pipeline_loads_and_predicts_by_column_name(client, root, mod
     assert np.mean(predicted == frame.loc[fold, "label"].astype(str)) == accuracy
 
 
+def test_models_of_one_class_hold_other_types_and_one_that_cannot_be_stored_is_a_warning(tmp_path, monkeypatch, caplog):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    tiny.prepare(tmp_path)
+    mlp = {"class": "sklearn.neural_network.MLPClassifier", "params": {"hidden_layer_sizes": [2], "max_iter": 5}}
+    classifiers = {
+        "first": {**mlp, "params": {**mlp["params"], "solver": "lbfgs"}},
+        "second": {**mlp, "params": {**mlp["params"], "solver": "adam"}},  # holds its optimizer
+        "odd": {"class": "tests.pipeline.tiny.Unstorable"},
+    }
+    values = tiny.checked(models=list(classifiers), classifiers=classifiers, tracking={"experiment": "suite"})
+    train.run("tiny", values, tmp_path)
+    assert "odd: not logged as a model, as skops cannot store it (it holds a generator)" in caplog.text
+    held = runs(mlflow.MlflowClient())
+    assert {model: len(run.outputs.model_outputs) for model, run in held.items()} == {"first": 1, "second": 1, "odd": 0}
+    assert {run.info.status for run in held.values()} == {"FINISHED"}
+
+
 def test_a_logged_model_carries_its_code(client, root, tmp_path):
     """Loaded where ldep cannot be imported otherwise."""
     output = runs(client)["ldep"].outputs.model_outputs[0]
