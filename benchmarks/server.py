@@ -28,10 +28,9 @@ def serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
     """Serve a model of the registry in a folder's mlflow.db; the address of the server and its process id."""
     port = free_port()
     environment = {
-        **os.environ,
+        **serve.environment(folder),
         "MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}",
         "MLFLOW_DISABLE_TELEMETRY": "true",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     log = (folder / f"server-{port}.log").open("w")
     process = subprocess.Popen(

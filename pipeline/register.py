@@ -52,7 +52,7 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
 
 def _register(name: str, chosen: final.Winner, params: Params, root: Path, promote: bool) -> dict[str, Any]:
     client, experiment = tracking.connect(params.tracking.experiment, root)
-    held = Registry(client, experiment, name)
+    held = Registry(client, experiment, name, tracking.owner(root))
     work = final.plan(name, chosen.model, params, root)
     version = held.version(work.key)
     new = version is None

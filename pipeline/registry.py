@@ -28,7 +28,7 @@ import pipeline
 from pipeline import run_content, seal, served
 from pipeline.calibration import Sigmoid
 from pipeline.encoder import RawEncoder
-from pipeline.tracking import DATASET, KEY, MODEL
+from pipeline.tracking import DATASET, KEY, MODEL, OWNER
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 FINAL_KEY, DATA, DECISION, WHY = "ldep.final", "data_digest", "decision", "why"
@@ -50,6 +50,7 @@ class Registry:
     client: mlflow.MlflowClient
     experiment: str
     dataset: str
+    owner: str
 
     @property
     def name(self) -> str:
@@ -72,18 +73,22 @@ class Registry:
     ) -> str:
         """Log the model and create its version; return the version's number."""
         self._ensure()
-        for left in self.client.search_logged_models([self.experiment], f"tags.`{FINAL_KEY}` = '{key}'"):
-            self.client.delete_logged_model(left.model_id)  # of a run that was cut off before its version was made
+        marks = {FINAL_KEY: key, OWNER: self.owner}
+        # Ours, of a run that was cut off before its version was made. Another's may be about to have one.
+        where = " and ".join(f"tags.`{tag}` = '{value}'" for tag, value in marks.items())
+        for left in self.client.search_logged_models([self.experiment], where):
+            self.client.delete_logged_model(left.model_id)
         mlflow.set_experiment(experiment_id=self.experiment)
         with tempfile.TemporaryDirectory() as scratch:
             info = mlflow.pyfunc.log_model(
-                name=self.name, tags={FINAL_KEY: key}, **content(Path(scratch), pipe, sigmoid, class_path)
+                name=self.name, tags=marks, **content(Path(scratch), pipe, sigmoid, class_path)
             )
         if run is not None:  # the numbers of the cross-validation, shown on the model's page too
             self.client.log_batch(
                 run, metrics=[Metric(name, value, 0, 0, model_id=info.model_id) for name, value in metrics.items()]
             )
-        files = seal.files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri)))
+        with tempfile.TemporaryDirectory() as scratch:
+            files = seal.files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri, dst_path=scratch)))
         self.client.set_logged_model_tags(info.model_id, {seal.DIGEST: files})
         tags = {FINAL_KEY: key, seal.DIGEST: files}
         made = self.client.create_model_version(

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import logging
+import os
+import pickle
+import py_compile
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import mlflow
 import numpy as np
 import pytest
 import skops.io
+import yaml
 from sklearn.pipeline import Pipeline
 
 from pipeline import (
@@ -25,9 +33,12 @@ from pipeline import (
     register,
     registry,
     results,
+    serve,
     served,
+    tracking,
     trusted,
 )
+from pipeline.__main__ import main
 from pipeline.champion import Measured
 from pipeline.errors import UserError
 from tests.pipeline import registered, tiny
@@ -129,12 +140,25 @@ def test_cut_off_before_its_version_a_model_is_logged_again_and_not_twice(projec
     client.delete_registered_model(MODEL)
     key = register.run(NAME, registered.with_candidates("ldep"))["key"]
     experiment = client.get_experiment_by_name("ldep").experiment_id
-    assert len(client.search_logged_models([experiment], f"tags.`{registry.FINAL_KEY}` = '{key}'")) == 1
+    ours = f"tags.`{registry.FINAL_KEY}` = '{key}' and tags.`{tracking.OWNER}` = '{tracking.owner(project)}'"
+    assert len(client.search_logged_models([experiment], ours)) == 1
+
+
+def test_a_model_that_another_project_is_registering_is_left_alone(project):
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    client = mlflow.MlflowClient()
+    experiment = client.get_experiment_by_name("ldep").experiment_id
+    theirs = client.create_logged_model(
+        experiment, name=MODEL, tags={registry.FINAL_KEY: record["key"], tracking.OWNER: "another"}
+    )
+    client.delete_registered_model(MODEL)
+    register.run(NAME, registered.with_candidates("ldep"))
+    assert theirs.model_id in {model.model_id for model in client.search_logged_models([experiment])}
 
 
 def test_no_pickle_is_stored(project):
     register.run(NAME, registered.with_candidates("ldep"))
-    folder = local_model.fetch(f"models:/{MODEL}@champion")
+    folder = registered.stored(f"models:/{MODEL}@champion")
     names = [path.name for path in folder.rglob("*") if path.is_file()]
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib", ".cloudpickle"))]
     content = (folder / "data/served/pipeline.skops").read_bytes()
@@ -145,7 +169,7 @@ def test_no_pickle_is_stored(project):
 def test_a_changed_file_is_refused(project):
     register.run(NAME, registered.with_candidates("ldep"))
     uri = f"models:/{MODEL}@champion"
-    folder = local_model.fetch(uri)
+    folder = registered.stored(uri)
     path = folder / "data/served/pipeline.skops"
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(UserError, match="changed after it was registered; it is not loaded"):
@@ -159,7 +183,7 @@ def test_a_file_that_was_changed_with_its_checksum_is_refused_too(project, part)
     """By the digest in the store, which whoever writes into the artifact folder does not reach."""
     register.run(NAME, registered.with_candidates("ldep"))
     uri = f"models:/{MODEL}@champion"
-    folder = local_model.fetch(uri)
+    folder = registered.stored(uri)
     assert mlflow.pyfunc.load_model(str(folder)).predict(registered.rows(3))
     path = folder / part
     path.write_text(path.read_text() + "\n")
@@ -171,9 +195,88 @@ def test_a_file_that_was_changed_with_its_checksum_is_refused_too(project, part)
             mlflow.pyfunc.load_model(address)
 
 
+class Bomb:
+    def __reduce__(self):
+        return (Path.touch, (Path("code-was-run").resolve(),))
+
+
+def test_a_pickle_that_mlmodel_was_made_to_name_is_refused_and_not_run(project, monkeypatch, capsys):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    folder = registered.stored(uri)
+    (folder / "evil.pkl").write_bytes(pickle.dumps(Bomb()))
+    described = yaml.safe_load((folder / "MLmodel").read_text())
+    described["flavors"]["python_function"] |= {"loader_module": "mlflow.sklearn", "data": "evil.pkl"}
+    (folder / "MLmodel").write_text(yaml.safe_dump(described))
+    monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("the server was started"))
+    assert main(["serve", NAME]) == 1
+    assert "were changed after it was registered; it is not loaded" in capsys.readouterr().err
+    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+        local_model.load(uri)
+    # Nor would the server run it, if it came later.
+    monkeypatch.setattr(os, "environ", serve.environment(project))
+    with pytest.raises(mlflow.MlflowException, match="is disallowed"):
+        mlflow.pyfunc.load_model(uri)
+    assert not Path("code-was-run").exists()
+
+
+@pytest.mark.parametrize("part", ["new.txt", "requirements.txt"])
+def test_a_further_file_and_a_changed_one_are_refused(project, part):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    with (registered.stored(uri) / part).open("a") as file:
+        file.write("x")
+    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+        local_model.load(uri)
+
+
+def test_a_link_is_refused(project, tmp_path):
+    """To a package that would be imported in the place of the real one."""
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    folder = registered.stored(uri)
+    (tmp_path / "evil").mkdir()
+    (folder / "code/yaml").symlink_to(tmp_path / "evil")
+    with pytest.raises(mlflow.MlflowException, match="were changed after it was registered; it is not loaded"):
+        mlflow.pyfunc.load_model(str(folder))
+    with pytest.raises(UserError, match="outside the artifact directory"):
+        local_model.load(uri)
+
+
+def test_bytecode_beside_the_code_is_neither_sealed_nor_read_by_the_server(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    code = registered.stored(uri) / "code"
+    source = code / "pipeline/trusted.py"
+    evil = project / "evil.py"
+    evil.write_text("raise SystemExit('the bytecode was run')")
+    # Python takes such a file without a look at the source.
+    py_compile.compile(
+        str(evil),
+        importlib.util.cache_from_source(str(source)),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    local_model.load(uri)
+    load = [sys.executable, "-c", "import pipeline.trusted as it; print(it.__file__)"]
+    taken = {"PYTHONPATH": str(code)}
+    harmed = subprocess.run(load, env={**os.environ, **taken}, capture_output=True, text=True, check=False)
+    assert harmed.stderr == "the bytecode was run\n"
+    safe = subprocess.run(load, env={**serve.environment(), **taken}, capture_output=True, text=True, check=False)
+    assert safe.stdout == f"{source}\n", safe.stderr
+
+
+def test_nothing_is_left_in_the_temporary_folder(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    register.run(NAME, registered.with_candidates("ldep"))
+    model = local_model.load(f"models:/{MODEL}@champion")
+    assert not list((tmp_path / "scratch").iterdir())
+    assert model.predict(registered.rows(3))
+
+
 def test_a_copy_of_a_model_loads_where_its_store_is_not(project, tmp_path, caplog):
     register.run(NAME, registered.with_candidates("ldep"))
-    shutil.copytree(local_model.fetch(f"models:/{MODEL}@champion"), tmp_path / "copy")
+    shutil.copytree(registered.stored(f"models:/{MODEL}@champion"), tmp_path / "copy")
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/none.db")
     assert mlflow.pyfunc.load_model(str(tmp_path / "copy")).predict(registered.rows(3))
     assert not (tmp_path / "none.db").exists()
