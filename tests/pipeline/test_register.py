@@ -22,6 +22,7 @@ import skops.io
 import yaml
 from sklearn.pipeline import Pipeline
 
+from benchmarks import server
 from pipeline import (
     calibration,
     champion,
@@ -265,13 +266,22 @@ def test_bytecode_beside_the_code_is_neither_sealed_nor_read_by_the_server(proje
     assert safe.stdout == f"{source}\n", safe.stderr
 
 
-def test_nothing_is_left_in_the_temporary_folder(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    (tmp_path / "scratch").mkdir()
-    register.run(NAME, registered.with_candidates("ldep"))
-    model = local_model.load(f"models:/{MODEL}@champion")
-    assert not list((tmp_path / "scratch").iterdir())
-    assert model.predict(registered.rows(3))
+def test_by_a_server_a_model_passes_a_changed_one_does_not_and_no_download_is_left(project, tmp_path, monkeypatch):
+    values = registered.with_candidates("ldep")
+    values = values.model_copy(update={"tracking": params.Tracking(experiment="by-a-server")})
+    port, uri = server.free_port(), f"models:/{MODEL}@champion"
+    command = ["server", "--backend-store-uri", f"sqlite:///{project}/mlflow.db", "--artifacts-destination", "held"]
+    with server.started(project, port, dict(os.environ), *command, "--workers", "1", "--port", str(port)) as (url, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+        (tmp_path / "scratch").mkdir()
+        register.run(NAME, values)
+        assert local_model.load(uri).predict(registered.rows(3))
+        (held,) = (project / "held").rglob("MLmodel")
+        held.write_text(held.read_text() + "\n")
+        with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+            local_model.load(uri)
+        assert not list((tmp_path / "scratch").iterdir())
 
 
 def test_a_copy_of_a_model_loads_where_its_store_is_not(project, tmp_path, caplog):
