@@ -57,9 +57,16 @@ def _register(name: str, chosen: final.Winner, params: Params, root: Path, promo
     version = held.version(work.key)
     new = version is None
     number = str(version.version) if version else _add(held, work, chosen, params, root)
-    if version is None or registry.DECISION not in version.tags or promote:
-        _decide(held, number, work, chosen, params, root, promote)
-    version = client.get_model_version(held.name, number)
+    rule = f"{params.register_.metric}, margin {params.register_.margin!r}"  # under another one it is decided again
+    if version is None or version.tags.get(registry.RULE) != rule or promote:
+        decision = _decide(held, number, work, chosen, params, root, promote)
+        # Last: a version with the rule that it was decided by is done.
+        held.describe_decision(number, decision, rule)
+    tags = client.get_model_version(held.name, number).tags
+    alias, champion_now = held.standing(number)
+    why = tags[registry.WHY]
+    if alias != tags[registry.DECISION]:  # a later version was decided since, or somebody moved an alias
+        why = f"{champion_now}; what was decided for this one: {tags[registry.DECISION]}, {why}"
     log.info(
         "%s: %s version %s (%s, %s) %s: %s.",
         name,
@@ -67,14 +74,14 @@ def _register(name: str, chosen: final.Winner, params: Params, root: Path, promo
         number,
         chosen.model,
         "new" if new else "registered before",
-        version.tags[registry.DECISION],
-        version.tags[registry.WHY],
+        alias,
+        why,
     )
     return {
         "registered": held.name,
         "version": int(number),
-        "decision": version.tags[registry.DECISION],
-        "why": version.tags[registry.WHY],
+        "decision": alias,
+        "why": why,
         "settings": work.settings,
         "data_digest": work.data_digest,
         "key": work.key,
@@ -97,11 +104,12 @@ def _add(held: Registry, work: final.Final, chosen: final.Winner, params: Params
 
 def _decide(
     held: Registry, number: str, work: final.Final, chosen: final.Winner, params: Params, root: Path, promote: bool
-) -> None:
+) -> str:
+    """Apply the rule, move the alias, and return which."""
     rule = params.register_
     present = held.holder(CHAMPION)
     others = None
-    if present is not None and str(present.version) != number:
+    if present is not None:
         others = Measured(
             str(present.version), registry.metric(present, rule.metric), present.tags.get(registry.DATA, "")
         )
@@ -121,8 +129,7 @@ def _decide(
     held.describe(number, _description(work, chosen, decision.why), registry.tags(chosen.metrics, facts))
     alias = CHAMPION if decision.promoted else CHALLENGER
     held.point(alias, number)
-    # Last: a version with a decision is done.
-    held.describe_decision(number, alias)
+    return alias
 
 
 def _description(work: final.Final, chosen: final.Winner, why: str) -> str:

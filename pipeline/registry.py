@@ -31,7 +31,7 @@ from pipeline.encoder import RawEncoder
 from pipeline.tracking import DATASET, KEY, MODEL, OWNER
 
 CHAMPION, CHALLENGER = "champion", "challenger"
-FINAL_KEY, DATA, DECISION, WHY = "ldep.final", "data_digest", "decision", "why"
+FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"
 METRIC = "metric."  # of a tag
 TEXT = """\
 The winner of the cross-validation on **{dataset}**, fitted on all its rows. It takes raw rows and answers the class.
@@ -68,6 +68,13 @@ class Registry:
                 return None
             raise
 
+    def standing(self, version: str) -> tuple[str, str]:
+        """The alias that a version holds now, or `none`; and who is the champion, in words."""
+        holders = {alias: found.version for alias in (CHAMPION, CHALLENGER) if (found := self.holder(alias))}
+        held = next((alias for alias, holder in holders.items() if str(holder) == version), "none")
+        who = "it" if held == CHAMPION else f"version {holders[CHAMPION]}" if CHAMPION in holders else "no version"
+        return held, f"{who} is the champion now"
+
     def add(
         self, pipe: Any, sigmoid: Sigmoid | None, key: str, class_path: str, metrics: dict[str, float], run: str | None
     ) -> str:
@@ -101,8 +108,9 @@ class Registry:
         for tag, value in tags.items():
             self.client.set_model_version_tag(self.name, version, tag, value[:5000])
 
-    def describe_decision(self, version: str, decision: str) -> None:
+    def describe_decision(self, version: str, decision: str, rule: str) -> None:
         self.client.set_model_version_tag(self.name, version, DECISION, decision)
+        self.client.set_model_version_tag(self.name, version, RULE, rule)
 
     def point(self, alias: str, version: str) -> None:
         """An alias moves to a version; a version that becomes champion is no challenger any more."""

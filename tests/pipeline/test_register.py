@@ -103,8 +103,33 @@ def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(projec
     assert better["why"] in caplog.text
     assert aliases() == {"champion": "2"}
     again = register.run(NAME, registered.with_candidates("linear"))
-    assert again["version"] == 1  # nothing new, and so nothing to decide
+    assert (again["version"], again["decision"]) == (1, "none")  # nothing new, and so nothing to decide
+    assert again["why"].startswith("version 2 is the champion now; what was decided for this one: champion, there was")
+    assert f"(linear, registered before) none: {again['why']}." in caplog.text
     assert aliases() == {"champion": "2"}
+
+
+def test_under_another_rule_a_version_is_decided_again(project):
+    register.run(NAME, registered.with_candidates("linear"))
+    assert register.run(NAME, registered.with_candidates("ldep", margin=0.5))["decision"] == "challenger"
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    assert (record["version"], record["decision"]) == (2, "champion")
+    assert aliases() == {"champion": "2"}
+    record = register.run(NAME, registered.with_candidates("ldep", metric="f1_macro"))
+    assert (record["decision"], record["why"]) == ("champion", "it is the champion already")
+    record = register.run(NAME, registered.with_candidates("linear", metric="f1_macro"))
+    assert record["decision"] == "challenger"
+    assert "f1_macro" in record["why"]
+    assert aliases() == {"champion": "2", "challenger": "1"}
+
+
+def test_an_alias_that_somebody_moved_is_said_and_stays(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    mlflow.MlflowClient().delete_registered_model_alias(MODEL, "champion")
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    assert record["decision"] == "none"
+    assert record["why"].startswith("no version is the champion now; ")
+    assert aliases() == {}
 
 
 def test_a_margin_keeps_the_champion(project):
@@ -129,7 +154,8 @@ def test_cut_off_before_its_decision_a_version_is_decided_later(project):
     register.run(NAME, registered.with_candidates("ldep"))
     client = mlflow.MlflowClient()
     client.delete_registered_model_alias(MODEL, "champion")
-    client.delete_model_version_tag(MODEL, "1", registry.DECISION)
+    for tag in (registry.DECISION, registry.RULE):
+        client.delete_model_version_tag(MODEL, "1", tag)
     assert register.run(NAME, registered.with_candidates("ldep"))["decision"] == "champion"
     assert aliases() == {"champion": "1"}
     assert len(versions()) == 1
