@@ -25,9 +25,16 @@ class Reports:
         self.client, self.experiment = tracking.connect(params.experiment, root)
 
     def commits(self, names: list[str]) -> list[str]:
-        """The commits at which the newest finished run of each set and model was trained."""
+        """The commits at which this project's newest finished run of each set and model was trained."""
         found: dict[tuple[str, str], str] = {}
-        for run in self._search(f"tags.{MODEL} LIKE '%' and attributes.status = 'FINISHED'"):  # newest first
+        owner = tracking.owner(self.root)
+        where = f"tags.{MODEL} LIKE '%' and tags.`{OWNER}` = '{owner}' and attributes.status = 'FINISHED'"
+        try:
+            runs = self._search(where)  # newest first
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            said = first_line(error)
+            raise UserError(f"the tracked runs could not be read: {said}. Mend this, and run it again.") from None
+        for run in runs:
             tags = run.data.tags
             if tags.get(DATASET) in names:
                 found.setdefault((tags[DATASET], tags[MODEL]), tags.get("commit", "unknown"))

@@ -20,6 +20,7 @@ from mlflow.entities import ViewType
 
 from pipeline import results, tracking, train
 from pipeline.errors import UserError
+from pipeline.reporting import tracked
 from tests.pipeline import tiny
 
 
@@ -240,6 +241,21 @@ def test_a_run_that_was_cut_off_is_removed_and_written_again(client):
     assert client.get_run(cut.info.run_id).info.status == "KILLED"
     assert held["theirs"].info.run_id == theirs.info.run_id  # another's run on the same server is not ours to remove
     client.delete_run(theirs.info.run_id)
+
+
+def test_the_commits_of_a_report_are_those_of_this_project(client, root, monkeypatch):
+    reports = tracked.Reports(params().tracking, root)
+    ours = reports.commits(["tiny"])
+    assert ours == [runs(client)["svc"].data.tags["commit"]]
+    tags = {**runs(client)["svc"].data.tags, "ldep.owner": "x", "commit": "theirs"}
+    theirs = client.create_run(reports.experiment, tags=tags).info.run_id
+    client.set_terminated(theirs)
+    assert reports.commits(["tiny"]) == ours
+    client.delete_run(theirs)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    reports.client = mlflow.MlflowClient("http://127.0.0.1:9")  # nothing listens there
+    with pytest.raises(UserError, match="the tracked runs could not be read: "):
+        reports.commits(["tiny"])
 
 
 def test_the_logged_model_of_a_removed_run_is_removed_too(client):
