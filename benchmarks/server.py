@@ -27,17 +27,19 @@ def free_port() -> int:
 def serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
     """Serve a model of the registry in a folder's mlflow.db; the address of the server and its process id."""
     port = free_port()
-    environment = {
-        **os.environ,
-        "MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
+    environment = {**serve.environment(folder), "MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}"}
+    with started(folder, port, environment, *serve.arguments(uri, port)) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def started(folder: Path, port: int, environment: dict[str, str], *arguments: str) -> Iterator[tuple[str, int]]:
+    """A server of MLflow, when it answers; its address and its process id."""
     log = (folder / f"server-{port}.log").open("w")
     process = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", *serve.arguments(uri, port)],
+        [sys.executable, "-m", "mlflow", *arguments],
         cwd=folder,
-        env=environment,
+        env={**environment, "MLFLOW_DISABLE_TELEMETRY": "true"},
         stdout=log,
         stderr=subprocess.STDOUT,
         start_new_session=True,
@@ -46,7 +48,7 @@ def serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
     try:
         for _ in range(240):
             with contextlib.suppress(requests.ConnectionError):
-                if requests.get(f"{address}/ping", timeout=5).ok:
+                if requests.get(f"{address}/health", timeout=5).ok:
                     break
             assert process.poll() is None, Path(log.name).read_text()
             time.sleep(0.5)

@@ -6,12 +6,11 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 
 if TYPE_CHECKING:
     from pipeline.params import Params
@@ -35,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `ldep datasets | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a full disk and an unwritable folder are for the user to mend
+        said = f"{first_line(error)}. What was finished is kept: mend this, and run it again."
+        print(f"ldep {args.command}: {said}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -149,9 +152,9 @@ def _datasets(args: argparse.Namespace) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from pipeline import files, params, paths
+    from pipeline import files, models, params, paths
 
-    params.load(args.params)
+    models.check(params.load(args.params))
     files.write_text(paths.CHECKED, "checked\n")
 
 
@@ -160,8 +163,7 @@ def _fetch(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "fetch"):
-        with _disk_errors_said():
-            fetch.run(name, values.data, values.own_data)
+        fetch.run(name, values.data, values.own_data)
 
 
 def _impute(args: argparse.Namespace) -> None:
@@ -169,8 +171,7 @@ def _impute(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "impute"):
-        with _disk_errors_said():
-            impute.run(name, values.impute)
+        impute.run(name, values.impute)
 
 
 def _split(args: argparse.Namespace) -> None:
@@ -178,8 +179,7 @@ def _split(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "split"):
-        with _disk_errors_said():
-            split.run(name, values.split)
+        split.run(name, values.split)
 
 
 def _train(args: argparse.Namespace) -> None:
@@ -189,8 +189,7 @@ def _train(args: argparse.Namespace) -> None:
     failures = []
     for name in progress.over(names, "train"):
         try:
-            with _disk_errors_said():
-                train.run(name, values)
+            train.run(name, values)
         except train.ModelsFailed as error:  # the other sets go on
             failures.append(str(error))
     if failures:
@@ -202,8 +201,7 @@ def _tune(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "tune"):
-        with _disk_errors_said():
-            tune.run(name, args.model, tune.with_trials(values, args.model, args.trials))
+        tune.run(name, args.model, tune.with_trials(values, args.model, args.trials))
 
 
 def _register(args: argparse.Namespace) -> None:
@@ -211,30 +209,26 @@ def _register(args: argparse.Namespace) -> None:
 
     values, names = _load(args)
     for name in progress.over(names, "register"):
-        with _disk_errors_said():
-            register.run(name, values, promote=args.promote)
+        register.run(name, values, promote=args.promote)
 
 
 def _report(args: argparse.Namespace) -> None:
     from pipeline import report
 
     values, names = _load(args)
-    with _disk_errors_said():
-        report.run(names, values)
+    report.run(names, values)
 
 
 def _publish(args: argparse.Namespace) -> None:
     from pipeline import publish
 
-    with _disk_errors_said():
-        publish.run(args.target, args.params)
+    publish.run(args.target, args.params)
 
 
 def _score(args: argparse.Namespace) -> None:
     from pipeline import score
 
-    with _disk_errors_said():
-        score.run(args.model, args.source, args.target, args.explain)
+    score.run(args.model, args.source, args.target, args.explain)
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
@@ -258,23 +252,13 @@ def _stream(args: argparse.Namespace) -> None:
         "penalty": args.penalty,
         "sample_size": args.sample,
     }
-    with _disk_errors_said():
-        stream.run(args.source, args.folder, args.target, ignore=args.ignore, settings=settings, seed=args.seed)
+    stream.run(args.source, args.folder, args.target, ignore=args.ignore, settings=settings, seed=args.seed)
 
 
 def _serve(args: argparse.Namespace) -> None:
     from pipeline import serve
 
     serve.run(args.name, args.alias, args.port)
-
-
-@contextmanager
-def _disk_errors_said() -> Iterator[None]:
-    """A full disk and an unwritable folder are for the user to mend; what was finished is in the store."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"{error}. What was finished is kept: mend this, and run it again.") from None
 
 
 def _protocol(args: argparse.Namespace) -> None:

@@ -36,7 +36,8 @@ def ask(pin: str, index: str = INDEX) -> list[dict[str, Any]] | None:
             raise UserError(f"{address} does not answer ({type(error).__name__}); the audit needs PyPI.") from None
         if answer.status_code == 404:
             continue
-        answer.raise_for_status()
+        if not answer.ok:
+            raise UserError(f"{address} answers with status {answer.status_code}; try again later.")
         content = answer.json()
         if content["info"]["version"] == version and "vulnerabilities" in content:
             return [found for found in content["vulnerabilities"] if not found.get("withdrawn")]

@@ -26,6 +26,8 @@ def decide(new: Measured, champion: Measured | None, rule: Register) -> Decision
     """Champion if there is none, or if better by more than the margin on the same data; else challenger."""
     if champion is None:
         return Decision(True, "there was no champion")
+    if champion.version == new.version:
+        return Decision(True, "it is the champion already")
     if new.value is None:
         return Decision(False, f"it has no {rule.metric}")
     if champion.data != new.data:

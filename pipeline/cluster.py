@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
 from typing import Any
 
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.fitting import Rows
 from pipeline.pool import THREADS, Call, Pool
 from pipeline.store import worker_code
@@ -101,7 +101,7 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
     try:
         client = distributed.Client(scheduler, timeout=CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        said = first_line(error)
         raise UserError(f"the Dask scheduler {scheduler} cannot be reached: {said}; see execution.scheduler.") from None
     with client:
         try:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -13,29 +16,36 @@ from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.utils.models import get_model_name_and_version
 
 from pipeline import seal, served, tracking
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 
 
 def load(uri: str, root: Path = Path()) -> served.ServedModel:
     """The model of a models:/ address or of a folder; UserError if it is none of ours, or was changed."""
-    folder = fetch(uri, root)
-    data = folder / "data" / "served"
-    if not (data / served.PIPELINE).is_file():
-        raise UserError(f"{uri} is no model that `ldep register` made: it has no {served.PIPELINE}.")
-    try:
-        return served.load(data)
-    except MlflowException as error:
-        raise UserError(str(error)) from None
+    with fetched(uri, root) as folder:
+        data = folder / "data" / "served"
+        if not (data / served.PIPELINE).is_file():
+            raise UserError(f"{uri} is no model that `ldep register` made: it has no {served.PIPELINE}.")
+        try:
+            return served.load(data)
+        except MlflowException as error:
+            raise UserError(str(error)) from None
 
 
-def fetch(uri: str, root: Path = Path()) -> Path:
-    """The folder of the model; for a models:/ address its files are those that were registered."""
+@contextmanager
+def fetched(uri: str, root: Path = Path()) -> Iterator[Path]:
+    """The folder of the model, while it is used; for a models:/ address its files are those that were registered."""
     if Path(uri).is_dir():
-        return Path(uri)
+        yield Path(uri)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        yield _download(uri, root, scratch)
+
+
+def _download(uri: str, root: Path, scratch: str) -> Path:
     mlflow.set_tracking_uri(tracking.store_uri(root))
     try:
         client = mlflow.MlflowClient()
-        folder = Path(mlflow.artifacts.download_artifacts(uri))
+        folder = Path(mlflow.artifacts.download_artifacts(uri, dst_path=scratch))
         if uri.startswith("models:/"):
             version = client.get_model_version(*get_model_name_and_version(client, uri))
             registered = version.tags.get(seal.DIGEST)
@@ -43,5 +53,5 @@ def fetch(uri: str, root: Path = Path()) -> Path:
                 raise UserError(f"the files of {uri} were changed after it was registered; it is not loaded.")
     except (MlflowException, OSError) as error:
         hint = "models:/ldep-NAME@champion names a registered one, `ldep register NAME` makes it"
-        raise UserError(f"there is no model {uri}: {str(error).splitlines()[0][:300]} ({hint}).") from None
+        raise UserError(f"there is no model {uri}: {first_line(error)} ({hint}).") from None
     return folder

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import champion, final, lock, machine, models, paths, registry, results, tracking, train
 from pipeline.champion import Measured
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.files import write_json
 from pipeline.params import Params
 from pipeline.registry import CHALLENGER, CHAMPION, Registry
@@ -44,22 +44,29 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
             try:
                 record |= _register(name, chosen, params, root, promote)
             except (MlflowException, SQLAlchemyError) as error:
-                said = str(error).splitlines()[0][:300]
-                raise UserError(f"{name} could not be registered: {said} Mend this, and run it again.") from None
+                said = first_line(error)
+                raise UserError(f"{name} could not be registered: {said}. Mend this, and run it again.") from None
     write_json(root / paths.REGISTRY / f"{name}.json", record, infinite=True)
     return record
 
 
 def _register(name: str, chosen: final.Winner, params: Params, root: Path, promote: bool) -> dict[str, Any]:
     client, experiment = tracking.connect(params.tracking.experiment, root)
-    held = Registry(client, experiment, name)
+    held = Registry(client, experiment, name, tracking.owner(root))
     work = final.plan(name, chosen.model, params, root)
     version = held.version(work.key)
     new = version is None
     number = str(version.version) if version else _add(held, work, chosen, params, root)
-    if version is None or registry.DECISION not in version.tags or promote:
-        _decide(held, number, work, chosen, params, root, promote)
-    version = client.get_model_version(held.name, number)
+    rule = f"{params.register_.metric}, margin {params.register_.margin!r}"  # under another one it is decided again
+    if version is None or version.tags.get(registry.RULE) != rule or promote:
+        decision = _decide(held, number, work, chosen, params, root, promote)
+        # Last: a version with the rule that it was decided by is done.
+        held.describe_decision(number, decision, rule)
+    tags = client.get_model_version(held.name, number).tags
+    alias, champion_now = held.standing(number)
+    why = tags[registry.WHY]
+    if alias != tags[registry.DECISION]:  # a later version was decided since, or somebody moved an alias
+        why = f"{champion_now}; what was decided for this one: {tags[registry.DECISION]}, {why}"
     log.info(
         "%s: %s version %s (%s, %s) %s: %s.",
         name,
@@ -67,14 +74,14 @@ def _register(name: str, chosen: final.Winner, params: Params, root: Path, promo
         number,
         chosen.model,
         "new" if new else "registered before",
-        version.tags[registry.DECISION],
-        version.tags[registry.WHY],
+        alias,
+        why,
     )
     return {
         "registered": held.name,
         "version": int(number),
-        "decision": version.tags[registry.DECISION],
-        "why": version.tags[registry.WHY],
+        "decision": alias,
+        "why": why,
         "settings": work.settings,
         "data_digest": work.data_digest,
         "key": work.key,
@@ -95,11 +102,12 @@ def _add(held: Registry, work: final.Final, chosen: final.Winner, params: Params
 
 def _decide(
     held: Registry, number: str, work: final.Final, chosen: final.Winner, params: Params, root: Path, promote: bool
-) -> None:
+) -> str:
+    """Apply the rule, move the alias, and return which."""
     rule = params.register_
     present = held.holder(CHAMPION)
     others = None
-    if present is not None and str(present.version) != number:
+    if present is not None:
         others = Measured(
             str(present.version), registry.metric(present, rule.metric), present.tags.get(registry.DATA, "")
         )
@@ -119,8 +127,7 @@ def _decide(
     held.describe(number, _description(work, chosen, decision.why), registry.tags(chosen.metrics, facts))
     alias = CHAMPION if decision.promoted else CHALLENGER
     held.point(alias, number)
-    # Last: a version with a decision is done.
-    held.describe_decision(number, alias)
+    return alias
 
 
 def _description(work: final.Final, chosen: final.Winner, why: str) -> str:

@@ -28,10 +28,10 @@ import pipeline
 from pipeline import run_content, seal, served
 from pipeline.calibration import Sigmoid
 from pipeline.encoder import RawEncoder
-from pipeline.tracking import DATASET, KEY, MODEL
+from pipeline.tracking import DATASET, KEY, MODEL, OWNER
 
 CHAMPION, CHALLENGER = "champion", "challenger"
-FINAL_KEY, DATA, DECISION, WHY = "ldep.final", "data_digest", "decision", "why"
+FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"
 METRIC = "metric."  # of a tag
 TEXT = """\
 The winner of the cross-validation on **{dataset}**, fitted on all its rows. It takes raw rows and answers the class.
@@ -50,6 +50,7 @@ class Registry:
     client: mlflow.MlflowClient
     experiment: str
     dataset: str
+    owner: str
 
     @property
     def name(self) -> str:
@@ -67,23 +68,34 @@ class Registry:
                 return None
             raise
 
+    def standing(self, version: str) -> tuple[str, str]:
+        """The alias that a version holds now, or `none`; and who is the champion, in words."""
+        holders = {alias: found.version for alias in (CHAMPION, CHALLENGER) if (found := self.holder(alias))}
+        held = next((alias for alias, holder in holders.items() if str(holder) == version), "none")
+        who = "it" if held == CHAMPION else f"version {holders[CHAMPION]}" if CHAMPION in holders else "no version"
+        return held, f"{who} is the champion now"
+
     def add(
         self, pipe: Any, sigmoid: Sigmoid | None, key: str, class_path: str, metrics: dict[str, float], run: str | None
     ) -> str:
         """Log the model and create its version; return the version's number."""
         self._ensure()
-        for left in self.client.search_logged_models([self.experiment], f"tags.`{FINAL_KEY}` = '{key}'"):
-            self.client.delete_logged_model(left.model_id)  # of a run that was cut off before its version was made
+        marks = {FINAL_KEY: key, OWNER: self.owner}
+        # Ours, of a run that was cut off before its version was made. Another's may be about to have one.
+        where = " and ".join(f"tags.`{tag}` = '{value}'" for tag, value in marks.items())
+        for left in self.client.search_logged_models([self.experiment], where):
+            self.client.delete_logged_model(left.model_id)
         mlflow.set_experiment(experiment_id=self.experiment)
         with tempfile.TemporaryDirectory() as scratch:
             info = mlflow.pyfunc.log_model(
-                name=self.name, tags={FINAL_KEY: key}, **content(Path(scratch), pipe, sigmoid, class_path)
+                name=self.name, tags=marks, **content(Path(scratch), pipe, sigmoid, class_path)
             )
         if run is not None:  # the numbers of the cross-validation, shown on the model's page too
             self.client.log_batch(
                 run, metrics=[Metric(name, value, 0, 0, model_id=info.model_id) for name, value in metrics.items()]
             )
-        files = seal.files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri)))
+        with tempfile.TemporaryDirectory() as scratch:
+            files = seal.files_digest(Path(mlflow.artifacts.download_artifacts(info.model_uri, dst_path=scratch)))
         self.client.set_logged_model_tags(info.model_id, {seal.DIGEST: files})
         tags = {FINAL_KEY: key, seal.DIGEST: files}
         made = self.client.create_model_version(
@@ -96,8 +108,9 @@ class Registry:
         for tag, value in tags.items():
             self.client.set_model_version_tag(self.name, version, tag, value[:5000])
 
-    def describe_decision(self, version: str, decision: str) -> None:
+    def describe_decision(self, version: str, decision: str, rule: str) -> None:
         self.client.set_model_version_tag(self.name, version, DECISION, decision)
+        self.client.set_model_version_tag(self.name, version, RULE, rule)
 
     def point(self, alias: str, version: str) -> None:
         """An alias moves to a version; a version that becomes champion is no challenger any more."""

@@ -22,6 +22,7 @@ from mlflow.models import Model, infer_signature
 
 import ldep
 from pipeline import pictures, tuning
+from pipeline.errors import first_line
 from pipeline.fitting import Fit, Rows
 from pipeline.plan import Plan
 from pipeline.store import Store
@@ -181,7 +182,11 @@ def artifacts(folder: Path, plan: Plan, model: str, folds: Folds, rows: Rows) ->
 def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, store: Store, rows: Rows) -> str | None:
     """Log the pipeline that fold 0 fitted, in the skops format; return its id, or None if it cannot be kept so."""
     pipe = pickle.loads(store.file(fit.key, ".pickle").read_bytes())  # our own file, of the fit
-    untrusted = untrusted_types(fit.classifiers[fit.model].class_, pipe)
+    try:
+        untrusted = skops.io.get_untrusted_types(data=skops.io.dumps(pipe))
+    except Exception as error:  # whatever the state of another's estimator meets
+        log.warning("%s: not logged as a model, as skops cannot store it (%s).", fit.model, first_line(error))
+        return None
     foreign = [name for name in untrusted if name.split(".")[0] not in TRUSTED]
     if foreign:
         log.warning("%s: not logged as a model, as it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
@@ -206,16 +211,6 @@ def log_model(client: mlflow.MlflowClient, run: Run, fit: Fit, store: Store, row
     client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
     client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
     return logged.model_id
-
-
-_untrusted: dict[str, list[str]] = {}
-
-
-def untrusted_types(class_path: str, pipe: Any) -> list[str]:
-    """The types that skops asks about, once a class: finding them costs as much as saving."""
-    if class_path not in _untrusted:
-        _untrusted[class_path] = skops.io.get_untrusted_types(data=skops.io.dumps(pipe))
-    return _untrusted[class_path]
 
 
 @cache

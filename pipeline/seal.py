@@ -12,8 +12,10 @@ from urllib.parse import urlparse
 import mlflow
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
+from mlflow.store.artifact.models_artifact_repo import REGISTERED_MODEL_META_FILE_NAME
 from sqlalchemy.exc import SQLAlchemyError
 
+from pipeline.errors import first_line
 from pipeline.store import digest, file_digest
 
 log = logging.getLogger(__name__)
@@ -21,9 +23,19 @@ DIGEST = "ldep.files"  # the tag of a version, and of its logged model
 
 
 def files_digest(folder: Path) -> str:
-    """sha256 over the files of a model that decide what it answers: its data and its code."""
-    files = sorted(path for part in ("data", "code") for path in (folder / part).rglob("*") if path.is_file())
-    listed = [(str(path.relative_to(folder)), file_digest(path)) for path in files if "__pycache__" not in path.parts]
+    """sha256 over all files of a model: MLmodel names the code that loads it, and so decides as much as the rest.
+
+    Two kinds are not the model's: MLflow's note of where a copy was downloaded from, and the bytecode of Python.
+    """
+    listed = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if str(name) == REGISTERED_MODEL_META_FILE_NAME or "__pycache__" in name.parts:
+            continue
+        if path.is_symlink():  # nothing of ours; what it leads to may be another thing when it is loaded
+            listed.append((str(name), "link"))
+        elif path.is_file():
+            listed.append((str(name), file_digest(path)))
     return digest(listed)
 
 
@@ -41,7 +53,7 @@ def check(folder: Path) -> None:
         with _impatient():
             registered = mlflow.MlflowClient().get_logged_model(model_id).tags.get(DIGEST)
     except (MlflowException, SQLAlchemyError) as error:
-        said = str(error).splitlines()[0][:200]
+        said = first_line(error)
         log.warning("%s: whether it was changed after it was registered cannot be told (%s).", folder, said)
         return
     if registered is not None and files_digest(folder) != registered:

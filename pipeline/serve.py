@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from pipeline import local_model, registry, served, tracking
+from pipeline import local_model, paths, registry, served, tracking
 from pipeline.encoder import RawEncoder
 
 
@@ -19,10 +19,20 @@ def run(name: str, alias: str = registry.CHAMPION, port: int = 5001, root: Path 
     print(f"{uri} on http://127.0.0.1:{port}/invocations; when it says 'startup complete':\n")
     print(curl(model.encoder, port), flush=True)
     print()
-    os.environ["MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR"] = "false"
-    os.environ["MLFLOW_TRACKING_URI"] = tracking.store_uri(root)
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    os.execv(sys.executable, [sys.executable, "-m", "mlflow", *arguments(uri, port)])
+    os.execve(sys.executable, [sys.executable, "-m", "mlflow", *arguments(uri, port)], environment(root))
+
+
+def environment(root: Path = Path()) -> dict[str, str]:
+    """That of the server."""
+    return {
+        **os.environ,
+        "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",  # there is none in our models
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        "MLFLOW_TRACKING_URI": tracking.store_uri(root),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+        # Bytecode beside the model's code is not sealed, and so not read.
+        "PYTHONPYCACHEPREFIX": str((root / paths.STATE / "pycache").resolve()),
+    }
 
 
 def arguments(uri: str, port: int) -> list[str]:

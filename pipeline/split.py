@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline import paths
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.files import write_text
 from pipeline.params import Split
 from pipeline.stage_input import read_table
@@ -48,4 +48,11 @@ def read(name: str, folder: Path = paths.DATA) -> np.ndarray:
     path = paths.folds(name, folder)
     if not path.is_file():
         raise UserError(f"{path} is not here; run `ldep split {name}` first, or `dvc repro` for everything.")
-    return pd.read_csv(path)["fold"].to_numpy()
+    try:
+        fold = pd.read_csv(path)["fold"].to_numpy()
+        found = np.unique(fold)
+        if not len(fold) or not np.array_equal(found, np.arange(len(found))):
+            raise ValueError("the folds are not numbered from 0")
+        return fold
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep split {name}` again.") from None

@@ -29,7 +29,7 @@ from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import experiment_page, lock, machine, paths
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line, masked
 from pipeline.files import replacing, write_text
 from pipeline.fitting import Rows
 from pipeline.params import Tracking
@@ -66,7 +66,6 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = store_uri(root)
     parts = urlparse(uri)
-    shown = uri.replace(f":{parts.password}@", ":***@")
     mlflow.set_tracking_uri(uri)
     answered = root / paths.ANSWERED
     try:
@@ -78,7 +77,7 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
                 known = answered.is_file() and answered.read_text(encoding="utf-8") == digest(uri)
                 if not known or not _is_outage(error):
                     raise
-                log.warning("the tracking server %s does not answer; it did before, so it is waited for.", shown)
+                log.warning("the tracking server %s does not answer; it did before, so it is waited for.", masked(uri))
                 client, found = _open(experiment, parts)
             write_text(answered, digest(uri))
     except (MlflowException, SQLAlchemyError, OSError) as error:
@@ -86,7 +85,7 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
             "start it, correct MLFLOW_TRACKING_URI (and MLFLOW_TRACKING_USERNAME, MLFLOW_TRACKING_PASSWORD, if it asks "
             "for them), or set tracking.enabled to false"
         )
-        raise UserError(f"the tracking store {shown} cannot be used: {_first_line(error)}; {hint}.") from None
+        raise UserError(f"the tracking store {masked(uri)} cannot be used: {first_line(error)}; {hint}.") from None
     if found.lifecycle_stage != "active":
         raise UserError(
             f"the MLflow experiment '{experiment}' is deleted; restore it with "
@@ -269,10 +268,5 @@ def _said(what: str) -> Iterator[None]:
         yield
     except (MlflowException, SQLAlchemyError, OSError) as error:
         raise UserError(
-            f"{what}: {_first_line(error)}. What was fitted is kept: run it again when the store can be used."
+            f"{what}: {first_line(error)}. What was fitted is kept: run it again when the store can be used."
         ) from None
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0][:300].rstrip(".")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import bars, fitting, lock, models, paths, plan, results, tracking
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.params import Params
 from pipeline.scheduler import Listeners, Scheduler
 
@@ -47,7 +47,15 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
 def provenance(name: str, folder: Path = paths.DATA) -> dict[str, Any]:
     """Where the set came from. No dependency of the stage: its time of day is no reason to train again."""
     path = paths.provenance(name, folder)
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"source": "unknown"}
+    if not path.is_file():
+        return {"source": "unknown"}
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(held, dict) or "source" not in held:
+            raise ValueError("it names no source")
+        return held
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep fetch {name}` again.") from None
 
 
 def _say_failures(name: str, records: results.Records) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import fitting, lock, models, paths, plan, tuning
-from pipeline.errors import UserError, nearest
+from pipeline.errors import UserError, first_line, nearest
 from pipeline.files import write_json
 from pipeline.params import Params
 from pipeline.store import Store, digest, file_digest
@@ -33,7 +33,10 @@ def run(name: str, model: str, params: Params, root: Path = Path()) -> dict[str,
         store = Store(state / "fits")
         outcome = store.get(work.key)
         if outcome is None:
-            outcome = tuning.run(work, rows, lambda best: log.info("best %.4f", best))
+            try:
+                outcome = tuning.run(work, rows, lambda best: log.info("best %.4f", best))
+            except ValueError as error:  # no trial succeeded
+                raise UserError(f"{name}: {first_line(error)}; see classifiers.{model} in params.yaml.") from None
             store.put(work.key, outcome)
     written = {"dataset": name, "model": model, **outcome}
     write_json(root / paths.TUNED / f"{name}.{model}.json", written, infinite=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline import paths
-from pipeline.errors import UserError, nearest
+from pipeline.errors import UserError, first_line, nearest
 from pipeline.files import write_text
 from pipeline.fitting import METRICS
 from pipeline.results import COLUMNS
@@ -47,7 +47,7 @@ def read(path: Path, again: str, first: str) -> pd.DataFrame:
     except FileNotFoundError:
         raise UserError(f"{path} is not here; {first}.") from None
     except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise UserError(f"{path} cannot be read ({str(error).splitlines()[0]}); {again}.") from None
+        raise UserError(f"{path} cannot be read ({first_line(error)}); {again}.") from None
     _check_columns(table, path, again)
     if not whole:
         raise UserError(f"{path} breaks off in its last row ({len(table) + 1}); {again}.")

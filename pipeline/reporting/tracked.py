@@ -9,7 +9,7 @@ from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline import machine, tracking
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.params import Tracking
 from pipeline.tracking import DATASET, KEY, MODEL, OWNER
 
@@ -25,9 +25,16 @@ class Reports:
         self.client, self.experiment = tracking.connect(params.experiment, root)
 
     def commits(self, names: list[str]) -> list[str]:
-        """The commits at which the newest finished run of each set and model was trained."""
+        """The commits at which this project's newest finished run of each set and model was trained."""
         found: dict[tuple[str, str], str] = {}
-        for run in self._search(f"tags.{MODEL} LIKE '%' and attributes.status = 'FINISHED'"):  # newest first
+        owner = tracking.owner(self.root)
+        where = f"tags.{MODEL} LIKE '%' and tags.`{OWNER}` = '{owner}' and attributes.status = 'FINISHED'"
+        try:
+            runs = self._search(where)  # newest first
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            said = first_line(error)
+            raise UserError(f"the tracked runs could not be read: {said}. Mend this, and run it again.") from None
+        for run in runs:
             tags = run.data.tags
             if tags.get(DATASET) in names:
                 found.setdefault((tags[DATASET], tags[MODEL]), tags.get("commit", "unknown"))
@@ -38,8 +45,8 @@ class Reports:
         try:
             return self._log(folder, key, summary)
         except (MlflowException, SQLAlchemyError, OSError) as error:
-            said = str(error).splitlines()[0][:300]
-            raise UserError(f"the report could not be tracked: {said} It is in {folder}: run this again.") from None
+            said = first_line(error)
+            raise UserError(f"the report could not be tracked: {said}. It is in {folder}: run this again.") from None
 
     def _log(self, folder: Path, key: str, summary: list[str]) -> str:
         owner = tracking.owner(self.root)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline import fitting, paths, pictures
-from pipeline.errors import UserError
+from pipeline.errors import UserError, first_line
 from pipeline.reporting import drawing, names
 from pipeline.reporting.scores import Scores
 
@@ -82,8 +82,7 @@ def _curves(name: str, root: Path) -> pd.DataFrame:
     except FileNotFoundError:
         raise UserError(f"{path} is not here; run `ldep train {name}` first, or `dvc repro`.") from None
     except (OSError, ValueError, KeyError, pd.errors.ParserError) as error:
-        said = str(error).splitlines()[0]
-        raise UserError(f"{path} cannot be read ({said}); run `ldep train {name}` again.") from None
+        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep train {name}` again.") from None
 
 
 def _json(path: Path, name: str) -> Any:

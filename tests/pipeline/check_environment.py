@@ -20,7 +20,8 @@ URI = f"models:/ldep-{registered.NAME}@champion"
 
 def test_a_model_loads_in_an_environment_of_its_own_requirements(registered_project, tmp_path):
     model = tmp_path / "model"
-    shutil.copytree(local_model.fetch(URI, registered_project), model)
+    with local_model.fetched(URI, registered_project) as folder:
+        shutil.copytree(folder, model)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     bin_ = tmp_path / "venv" / "bin"
     subprocess.run([bin_ / "pip", "install", "-q", "-r", model / "requirements.txt"], check=True)

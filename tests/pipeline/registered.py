@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import numpy as np
 import pandas as pd
 import yaml
@@ -15,7 +16,7 @@ from benchmarks.server import serving
 from pipeline import params, register
 from pipeline.__main__ import main
 
-__all__ = ["BASELINE", "CLASSIFIERS", "NAME", "inside", "make", "rows", "serving", "with_candidates"]
+__all__ = ["BASELINE", "CLASSIFIERS", "NAME", "inside", "make", "rows", "serving", "stored", "with_candidates"]
 NAME, BASELINE = "shop", "shop-baseline"
 CLASSIFIERS = {
     "linear": {"class": "sklearn.svm.SVC", "params": {"kernel": "linear"}},
@@ -74,6 +75,11 @@ def make(folder: Path) -> Path:
 def inside(folder: Path) -> Iterator[None]:
     with contextlib.chdir(folder):
         yield
+
+
+def stored(uri: str) -> Path:
+    """The folder in the artifact store itself, of a store on this machine."""
+    return Path(mlflow.artifacts.download_artifacts(uri))
 
 
 def with_candidates(*names: str, **rule: Any) -> params.Params:

@@ -18,6 +18,8 @@ ANSWERS = {
     "/kept/1.0/json": ("1.0", [{**HOLE, "aliases": ["CVE-2"], "fixed_in": []}]),
     "/newest/json": ("3.0", [HOLE]),
     "/behind/json": ("4.0", []),
+    "/busy/1.0/json": 429,
+    "/down/1.0/json": 503,
 }
 
 
@@ -26,9 +28,9 @@ def index():
     class Index(BaseHTTPRequestHandler):
         def do_GET(self):
             found = ANSWERS.get(self.path)
-            self.send_response(200 if found else 404)
+            self.send_response(found if isinstance(found, int) else 200 if found else 404)
             self.end_headers()
-            if found:
+            if isinstance(found, tuple):
                 self.wfile.write(json.dumps({"info": {"version": found[0]}, "vulnerabilities": found[1]}).encode())
 
         def log_message(self, *_):
@@ -62,6 +64,12 @@ def test_what_is_known_explained_and_not_said(index, monkeypatch):
 def test_without_an_index_it_says_so():
     with pytest.raises(UserError, match="the audit needs PyPI"):
         audit.audit(["good==1.0"], "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(("pin", "status"), [("busy==1.0", 429), ("down==1.0", 503)])
+def test_an_index_that_is_busy_is_said(index, pin, status):
+    with pytest.raises(UserError, match=f"answers with status {status}; try again later"):
+        audit.audit([pin], index)
 
 
 def test_both_locks_are_read():

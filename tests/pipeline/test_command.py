@@ -156,6 +156,25 @@ def test_a_file_is_replaced_and_never_rewritten(tmp_path):
     assert (path.read_text(), other.read_text()) == ("new", "old")
 
 
+@pytest.mark.parametrize("command", [["check"], ["fetch"], ["protocol", "haberman"]])
+def test_a_folder_that_cannot_be_written_is_said_by_every_command(project, write_params, ldep, command):
+    write_params(data={"source": "offline"}, models=["svc"], classifiers={"svc": {"class": "sklearn.svm.SVC"}})
+    for name in ("data", "reports"):
+        Path(name).write_text("")  # a file where the folder should be: even root cannot write below
+    code, _, text = ldep(*command)
+    assert code == 1
+    assert f"ldep {command[0]}: [Errno" in text
+    assert "What was finished is kept: mend this, and run it again." in text
+
+
+def test_a_class_that_does_not_resolve_is_said_before_the_first_stage(project, write_params, ldep):
+    write_params(models=["mine"], classifiers={"mine": {"class": "sklearn.svm.SVCC"}})
+    code, _, text = ldep("check")
+    assert code == 1
+    assert "classifiers.mine: 'sklearn.svm.SVCC' cannot be imported" in text
+    assert not Path("data").exists()
+
+
 def test_protocol_prints_the_papers_numbers(project, write_params, ldep):
     """Two sets that need no network; the whole table is in reports/protocol/."""
     write_params(data={"source": "offline"}, impute={"strategy": "median"}, split={"seed": 7})  # both without effect

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import logging
+import os
+import pickle
+import py_compile
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import mlflow
 import numpy as np
 import pytest
 import skops.io
+import yaml
 from sklearn.pipeline import Pipeline
 
+from benchmarks import server
 from pipeline import (
     calibration,
     champion,
@@ -25,10 +34,13 @@ from pipeline import (
     register,
     registry,
     results,
+    serve,
     served,
+    tracking,
     train,
     trusted,
 )
+from pipeline.__main__ import main
 from pipeline.champion import Measured
 from pipeline.errors import UserError
 from tests.pipeline import registered, tiny
@@ -119,8 +131,33 @@ def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(projec
     assert better["why"] in caplog.text
     assert aliases() == {"champion": "2"}
     again = register.run(NAME, registered.with_candidates("linear"))
-    assert again["version"] == 1  # nothing new, and so nothing to decide
+    assert (again["version"], again["decision"]) == (1, "none")  # nothing new, and so nothing to decide
+    assert again["why"].startswith("version 2 is the champion now; what was decided for this one: champion, there was")
+    assert f"(linear, registered before) none: {again['why']}." in caplog.text
     assert aliases() == {"champion": "2"}
+
+
+def test_under_another_rule_a_version_is_decided_again(project):
+    register.run(NAME, registered.with_candidates("linear"))
+    assert register.run(NAME, registered.with_candidates("ldep", margin=0.5))["decision"] == "challenger"
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    assert (record["version"], record["decision"]) == (2, "champion")
+    assert aliases() == {"champion": "2"}
+    record = register.run(NAME, registered.with_candidates("ldep", metric="f1_macro"))
+    assert (record["decision"], record["why"]) == ("champion", "it is the champion already")
+    record = register.run(NAME, registered.with_candidates("linear", metric="f1_macro"))
+    assert record["decision"] == "challenger"
+    assert "f1_macro" in record["why"]
+    assert aliases() == {"champion": "2", "challenger": "1"}
+
+
+def test_an_alias_that_somebody_moved_is_said_and_stays(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    mlflow.MlflowClient().delete_registered_model_alias(MODEL, "champion")
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    assert record["decision"] == "none"
+    assert record["why"].startswith("no version is the champion now; ")
+    assert aliases() == {}
 
 
 def test_a_margin_keeps_the_champion(project):
@@ -145,7 +182,8 @@ def test_cut_off_before_its_decision_a_version_is_decided_later(project):
     register.run(NAME, registered.with_candidates("ldep"))
     client = mlflow.MlflowClient()
     client.delete_registered_model_alias(MODEL, "champion")
-    client.delete_model_version_tag(MODEL, "1", registry.DECISION)
+    for tag in (registry.DECISION, registry.RULE):
+        client.delete_model_version_tag(MODEL, "1", tag)
     assert register.run(NAME, registered.with_candidates("ldep"))["decision"] == "champion"
     assert aliases() == {"champion": "1"}
     assert len(versions()) == 1
@@ -157,12 +195,25 @@ def test_cut_off_before_its_version_a_model_is_logged_again_and_not_twice(projec
     client.delete_registered_model(MODEL)
     key = register.run(NAME, registered.with_candidates("ldep"))["key"]
     experiment = client.get_experiment_by_name("ldep").experiment_id
-    assert len(client.search_logged_models([experiment], f"tags.`{registry.FINAL_KEY}` = '{key}'")) == 1
+    ours = f"tags.`{registry.FINAL_KEY}` = '{key}' and tags.`{tracking.OWNER}` = '{tracking.owner(project)}'"
+    assert len(client.search_logged_models([experiment], ours)) == 1
+
+
+def test_a_model_that_another_project_is_registering_is_left_alone(project):
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    client = mlflow.MlflowClient()
+    experiment = client.get_experiment_by_name("ldep").experiment_id
+    theirs = client.create_logged_model(
+        experiment, name=MODEL, tags={registry.FINAL_KEY: record["key"], tracking.OWNER: "another"}
+    )
+    client.delete_registered_model(MODEL)
+    register.run(NAME, registered.with_candidates("ldep"))
+    assert theirs.model_id in {model.model_id for model in client.search_logged_models([experiment])}
 
 
 def test_no_pickle_is_stored(project):
     register.run(NAME, registered.with_candidates("ldep"))
-    folder = local_model.fetch(f"models:/{MODEL}@champion")
+    folder = registered.stored(f"models:/{MODEL}@champion")
     names = [path.name for path in folder.rglob("*") if path.is_file()]
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib", ".cloudpickle"))]
     content = (folder / "data/served/pipeline.skops").read_bytes()
@@ -173,7 +224,7 @@ def test_no_pickle_is_stored(project):
 def test_a_changed_file_is_refused(project):
     register.run(NAME, registered.with_candidates("ldep"))
     uri = f"models:/{MODEL}@champion"
-    folder = local_model.fetch(uri)
+    folder = registered.stored(uri)
     path = folder / "data/served/pipeline.skops"
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(UserError, match="changed after it was registered; it is not loaded"):
@@ -187,7 +238,7 @@ def test_a_file_that_was_changed_with_its_checksum_is_refused_too(project, part)
     """By the digest in the store, which whoever writes into the artifact folder does not reach."""
     register.run(NAME, registered.with_candidates("ldep"))
     uri = f"models:/{MODEL}@champion"
-    folder = local_model.fetch(uri)
+    folder = registered.stored(uri)
     assert mlflow.pyfunc.load_model(str(folder)).predict(registered.rows(3))
     path = folder / part
     path.write_text(path.read_text() + "\n")
@@ -199,9 +250,97 @@ def test_a_file_that_was_changed_with_its_checksum_is_refused_too(project, part)
             mlflow.pyfunc.load_model(address)
 
 
+class Bomb:
+    def __reduce__(self):
+        return (Path.touch, (Path("code-was-run").resolve(),))
+
+
+def test_a_pickle_that_mlmodel_was_made_to_name_is_refused_and_not_run(project, monkeypatch, capsys):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    folder = registered.stored(uri)
+    (folder / "evil.pkl").write_bytes(pickle.dumps(Bomb()))
+    described = yaml.safe_load((folder / "MLmodel").read_text())
+    described["flavors"]["python_function"] |= {"loader_module": "mlflow.sklearn", "data": "evil.pkl"}
+    (folder / "MLmodel").write_text(yaml.safe_dump(described))
+    monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("the server was started"))
+    assert main(["serve", NAME]) == 1
+    assert "were changed after it was registered; it is not loaded" in capsys.readouterr().err
+    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+        local_model.load(uri)
+    # Nor would the server run it, if it came later.
+    monkeypatch.setattr(os, "environ", serve.environment(project))
+    with pytest.raises(mlflow.MlflowException, match="is disallowed"):
+        mlflow.pyfunc.load_model(uri)
+    assert not Path("code-was-run").exists()
+
+
+@pytest.mark.parametrize("part", ["new.txt", "requirements.txt"])
+def test_a_further_file_and_a_changed_one_are_refused(project, part):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    with (registered.stored(uri) / part).open("a") as file:
+        file.write("x")
+    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+        local_model.load(uri)
+
+
+def test_a_link_is_refused(project, tmp_path):
+    """To a package that would be imported in the place of the real one."""
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    folder = registered.stored(uri)
+    (tmp_path / "evil").mkdir()
+    (folder / "code/yaml").symlink_to(tmp_path / "evil")
+    with pytest.raises(mlflow.MlflowException, match="were changed after it was registered; it is not loaded"):
+        mlflow.pyfunc.load_model(str(folder))
+    with pytest.raises(UserError, match="outside the artifact directory"):
+        local_model.load(uri)
+
+
+def test_bytecode_beside_the_code_is_neither_sealed_nor_read_by_the_server(project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    uri = f"models:/{MODEL}@champion"
+    code = registered.stored(uri) / "code"
+    source = code / "pipeline/trusted.py"
+    evil = project / "evil.py"
+    evil.write_text("raise SystemExit('the bytecode was run')")
+    # Python takes such a file without a look at the source.
+    py_compile.compile(
+        str(evil),
+        importlib.util.cache_from_source(str(source)),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    local_model.load(uri)
+    load = [sys.executable, "-c", "import pipeline.trusted as it; print(it.__file__)"]
+    taken = {"PYTHONPATH": str(code)}
+    harmed = subprocess.run(load, env={**os.environ, **taken}, capture_output=True, text=True, check=False)
+    assert harmed.stderr == "the bytecode was run\n"
+    safe = subprocess.run(load, env={**serve.environment(), **taken}, capture_output=True, text=True, check=False)
+    assert safe.stdout == f"{source}\n", safe.stderr
+
+
+def test_by_a_server_a_model_passes_a_changed_one_does_not_and_no_download_is_left(project, tmp_path, monkeypatch):
+    values = registered.with_candidates("ldep")
+    values = values.model_copy(update={"tracking": params.Tracking(experiment="by-a-server")})
+    port, uri = server.free_port(), f"models:/{MODEL}@champion"
+    command = ["server", "--backend-store-uri", f"sqlite:///{project}/mlflow.db", "--artifacts-destination", "held"]
+    with server.started(project, port, dict(os.environ), *command, "--workers", "1", "--port", str(port)) as (url, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+        (tmp_path / "scratch").mkdir()
+        register.run(NAME, values)
+        assert local_model.load(uri).predict(registered.rows(3))
+        (held,) = (project / "held").rglob("MLmodel")
+        held.write_text(held.read_text() + "\n")
+        with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+            local_model.load(uri)
+        assert not list((tmp_path / "scratch").iterdir())
+
+
 def test_a_copy_of_a_model_loads_where_its_store_is_not(project, tmp_path, caplog):
     register.run(NAME, registered.with_candidates("ldep"))
-    shutil.copytree(local_model.fetch(f"models:/{MODEL}@champion"), tmp_path / "copy")
+    shutil.copytree(registered.stored(f"models:/{MODEL}@champion"), tmp_path / "copy")
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/none.db")
     assert mlflow.pyfunc.load_model(str(tmp_path / "copy")).predict(registered.rows(3))
     assert not (tmp_path / "none.db").exists()

@@ -85,7 +85,8 @@ def test_csv_answers_the_class(server, frame, expected):
 
 
 def test_server_batch_and_python_agree_to_the_bit(server, registered_project, frame, expected, tmp_path):
-    loaded = mlflow.pyfunc.load_model(str(local_model.fetch(URI, registered_project)))
+    with local_model.fetched(URI, registered_project) as folder:
+        loaded = mlflow.pyfunc.load_model(str(folder))
     assert loaded.predict(frame, params={"output": "full"}) == expected
     frame.to_csv(tmp_path / "in.csv", index=False)
     score.run(URI, tmp_path / "in.csv", tmp_path / "out.parquet", explain=True, root=registered_project)
@@ -189,7 +190,8 @@ def test_mlflow_alone_would_answer_500_or_its_stack_trace(registered_project):
     """Why there is a guard: MLflow's own function, on a good model, without it."""
     from mlflow.pyfunc import scoring_server
 
-    model = mlflow.pyfunc.load_model(str(local_model.fetch(URI, registered_project)))
+    with local_model.fetched(URI, registered_project) as folder:
+        model = mlflow.pyfunc.load_model(str(folder))
     schema = model.metadata.get_input_schema()
     with pytest.raises(AttributeError):  # and so 500
         scoring_server.invocations(b"{}", None, model, schema)

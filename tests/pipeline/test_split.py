@@ -25,6 +25,16 @@ def test_the_papers_folds(project, write_params, ldep):
         np.testing.assert_array_equal(split.read(name), table["fold"])
 
 
+@pytest.mark.parametrize(
+    "text", ["", "row\n0\n", "row,fold\n", "row,fold\n0,x\n", "row,fold\n0,\n1,1\n", "row,fold\n0,0\n1,2\n", 'a,"\n']
+)
+def test_damaged_folds_are_named_with_the_stage_that_makes_them(tmp_path, text):
+    (tmp_path / "folds").mkdir()
+    (tmp_path / "folds/tiny.csv").write_text(text)
+    with pytest.raises(UserError, match=r"folds/tiny\.csv cannot be read \(.+\); run `ldep split tiny` again"):
+        split.read("tiny", tmp_path)
+
+
 def test_the_names_of_the_classes_do_not_matter():
     y = pd.Series(pd.Categorical(list("abbabababb") * 3))
     renamed = y.cat.rename_categories({"a": "z", "b": "c"})

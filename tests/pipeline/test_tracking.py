@@ -20,6 +20,7 @@ from mlflow.entities import ViewType
 
 from pipeline import fitting, plan, results, tracking, train
 from pipeline.errors import UserError
+from pipeline.reporting import tracked
 from pipeline.store import digest
 from tests.pipeline import tiny
 
@@ -171,6 +172,23 @@ def test_the_fitted_pipeline_loads_and_predicts_by_column_name(client, root, mod
     assert np.mean(predicted == frame.loc[fold, "label"].astype(str)) == accuracy
 
 
+def test_models_of_one_class_hold_other_types_and_one_that_cannot_be_stored_is_a_warning(tmp_path, monkeypatch, caplog):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    tiny.prepare(tmp_path)
+    mlp = {"class": "sklearn.neural_network.MLPClassifier", "params": {"hidden_layer_sizes": [2], "max_iter": 5}}
+    classifiers = {
+        "first": {**mlp, "params": {**mlp["params"], "solver": "lbfgs"}},
+        "second": {**mlp, "params": {**mlp["params"], "solver": "adam"}},  # holds its optimizer
+        "odd": {"class": "tests.pipeline.tiny.Unstorable"},
+    }
+    values = tiny.checked(models=list(classifiers), classifiers=classifiers, tracking={"experiment": "suite"})
+    train.run("tiny", values, tmp_path)
+    assert "odd: not logged as a model, as skops cannot store it (it holds a generator)" in caplog.text
+    held = runs(mlflow.MlflowClient())
+    assert {model: len(run.outputs.model_outputs) for model, run in held.items()} == {"first": 1, "second": 1, "odd": 0}
+    assert {run.info.status for run in held.values()} == {"FINISHED"}
+
+
 def test_a_logged_model_carries_its_code(client, root, tmp_path):
     """Loaded where ldep cannot be imported otherwise."""
     output = runs(client)["ldep"].outputs.model_outputs[0]
@@ -224,6 +242,21 @@ def test_a_run_that_was_cut_off_is_removed_and_written_again(client):
     assert client.get_run(cut.info.run_id).info.status == "KILLED"
     assert held["theirs"].info.run_id == theirs.info.run_id  # another's run on the same server is not ours to remove
     client.delete_run(theirs.info.run_id)
+
+
+def test_the_commits_of_a_report_are_those_of_this_project(client, root, monkeypatch):
+    reports = tracked.Reports(params().tracking, root)
+    ours = reports.commits(["tiny"])
+    assert ours == [runs(client)["svc"].data.tags["commit"]]
+    tags = {**runs(client)["svc"].data.tags, "ldep.owner": "x", "commit": "theirs"}
+    theirs = client.create_run(reports.experiment, tags=tags).info.run_id
+    client.set_terminated(theirs)
+    assert reports.commits(["tiny"]) == ours
+    client.delete_run(theirs)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    reports.client = mlflow.MlflowClient("http://127.0.0.1:9")  # nothing listens there
+    with pytest.raises(UserError, match="the tracked runs could not be read: "):
+        reports.commits(["tiny"])
 
 
 def test_the_logged_model_of_a_removed_run_is_removed_too(client):

@@ -400,6 +400,24 @@ def test_tune_chooses_on_all_rows_and_writes_it_down(root, ldep):
     assert "'svc' is not one of classifiers with a search; valid: ldep" in text
 
 
+def test_tune_says_why_no_trial_succeeded(root, ldep):
+    entry = {"class": "sklearn.svm.NuSVC", "search": {"nu": {"choices": [1.0]}}, "trials": 1}
+    tiny.prepare(root, rows=85)  # nu = 1 is infeasible unless the classes are equal
+    tiny.write(root, models=["nu"], classifiers={"nu": entry})
+    code, _, text = ldep("tune", "tiny", "--model", "nu")
+    assert code == 1
+    assert "ldep tune: tiny: tuning nu: no trial of 1 succeeded; the last: " in text
+    assert "see classifiers.nu in params.yaml." in text
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", "\xff"])
+def test_a_damaged_provenance_is_named_with_the_stage_that_makes_it(tmp_path, content):
+    (tmp_path / "provenance").mkdir()
+    (tmp_path / "provenance/tiny.json").write_text(content, encoding="latin-1")
+    with pytest.raises(UserError, match=r"provenance/tiny\.json cannot be read \(.+\); run `ldep fetch tiny` again"):
+        train.provenance("tiny", tmp_path)
+
+
 def test_every_model_of_the_project_can_be_built():
     from pipeline import params
 

@@ -86,6 +86,16 @@ class FailsOnFold(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.classes_[0])
 
 
+class Unstorable(GaussianNB):
+    """Can be pickled, and not stored by skops."""
+
+    def __reduce__(self) -> Any:
+        return type(self), (), self.__dict__
+
+    def __getstate__(self) -> Any:
+        raise TypeError("it holds a generator")
+
+
 class Killed(FailsOnFold):
     """Is ended by the system, as a process that takes too much memory is."""
 
