@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ class Killed(FailsOnFold):
     """Is ended by the system, as a process that takes too much memory is."""
 
     def fit(self, X: Any, y: Any) -> FailsOnFold:
+        time.sleep(2)  # what the worker did before has come back
         os.kill(os.getpid(), signal.SIGKILL)
         return self
 
