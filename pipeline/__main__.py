@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import logging
 import os
 import sys
@@ -14,6 +16,11 @@ from pipeline.errors import UserError, first_line
 
 if TYPE_CHECKING:
     from pipeline.params import Params
+
+# MLflow and scikit-learn are half a million objects that stay. By default Python looks for rubbish after each 700 new
+# ones, and several times at its end: a second of CPU a command.
+gc.set_threshold(20_000, 10, 10)
+atexit.register(gc.freeze)
 
 # Heavy imports (pandas, scikit-learn) stand inside the subcommands, so that --help is quick.
 
