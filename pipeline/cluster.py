@@ -46,15 +46,20 @@ STARTED = {
 
 
 class Cluster(Pool):
+    grain = 1.0  # a task costs some ten milliseconds of CPU, more than many a fit
+
     def __init__(self, client: distributed.Client, address: str, rows: Rows) -> None:
         self.client, self.address = client, address
         self.executor = client.get_executor(pure=False)
         self.expected = {"Python": python(), **worker_code()}
         # A task, and not scattered: what is scattered is lost with its worker, what a task gave is made again.
         self.rows = client.submit(_same, rows, pure=False)
+        self.submitted = 0
 
     def submit(self, call: Call, work: Any) -> Future[Any]:
-        return self.executor.submit(_call, self.expected, call, work, self.rows)
+        # In the order in which they are given, as a local pool does; Dask's own order of equals is arbitrary.
+        self.submitted += 1
+        return self.executor.submit(_call, self.expected, call, work, self.rows, priority=-self.submitted)
 
     def wait(self, futures: Collection[Future[Any]]) -> Collection[Future[Any]]:
         while True:
@@ -92,7 +97,7 @@ def connected(scheduler: str | None, n_jobs: int, rows: Rows) -> Iterator[Cluste
                 n_workers=n_jobs, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
                 memory_limit=0, silence_logs=logging.ERROR,
             ) as started,
-            distributed.Client(started, set_as_default=False) as client,
+            distributed.Client(started, set_as_default=False, direct_to_workers=True) as client,
         ):  # fmt: skip
             yield Cluster(client, started.scheduler_address, rows)
 

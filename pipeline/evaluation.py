@@ -22,7 +22,8 @@ Scores = dict[int, float]
 class Setting:
     """One trial. `fold` is the outer fold that is left out (None: no row is); `folds` counts the inner ones.
 
-    `known` is what the setting has given before; `best` the best trial's scores, empty if there is none.
+    `known` is what the setting has given before; `best` the best trial's scores, empty if there is none. After a fit
+    that ends later than `grain` seconds from the start, a worker hands back what it has.
     """
 
     entry: Classifier
@@ -35,11 +36,12 @@ class Setting:
     known: Scores
     best: Scores
     behind: float
+    grain: float
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The score of each inner fold up to where the trial ended, and why it ended early, if it did."""
+    """The score of each inner fold so far, whether the trial is to go on, and why it failed, if it did."""
 
     scores: Scores
     pruned: bool
@@ -62,16 +64,20 @@ def inner_folds(y: np.ndarray, wanted: int) -> int:
 
 
 def evaluate(work: Setting, rows: Rows) -> Scored:
-    """Fit and score fold by fold. What goes wrong inside the model is a result."""
+    """Fit and score fold by fold, one at least. What goes wrong inside the model is a result."""
     scores: Scores = {}
-    pruned, error = False, None
+    pruned, error, fitted = False, None, False
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit of the chosen setting reports its own
             for number, (train, test) in enumerate(_splits(work, rows)):
                 known = work.known.get(number)
-                scores[number] = _score(work, rows, number, train, test) if known is None else known
+                if known is None:
+                    if fitted and time.perf_counter() - wall >= work.grain:
+                        break
+                    known, fitted = _score(work, rows, number, train, test), True
+                scores[number] = known
                 if number + 1 < work.folds and falls_behind(scores, work.best, work.behind):
                     pruned = True
                     break

@@ -28,6 +28,9 @@ Call = Callable[[Any, Rows], Any]
 
 
 class Pool(ABC):
+    grain = 0.0
+    """Seconds that work should take at least, if it can be cut: less than that is lost by a kill."""
+
     @abstractmethod
     def submit(self, call: Call, work: Any) -> Future[Any]: ...
 
@@ -50,6 +53,11 @@ def jobs(execution: Execution) -> int:
     return int(given)
 
 
+def apart(execution: Execution) -> bool:
+    """Whether the work is done in other processes than this one."""
+    return execution.backend == "dask" or jobs(execution) > 1
+
+
 @contextmanager
 def open_pool(execution: Execution, rows: Rows) -> Iterator[Pool]:
     """The pool that params.yaml asks for, with the rows of one set at its workers."""
@@ -59,11 +67,11 @@ def open_pool(execution: Execution, rows: Rows) -> Iterator[Pool]:
 
         with cluster.connected(execution.scheduler, n_jobs, rows) as pool:
             yield pool
-    elif n_jobs == 1:
-        yield Inline(rows)
-    else:
+    elif apart(execution):
         with _processes(n_jobs, rows) as pool:
             yield pool
+    else:
+        yield Inline(rows)
 
 
 class Inline(Pool):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 from pipeline import evaluation, fitting, pool
+from pipeline.evaluation import Scored
 from pipeline.fitting import Fitted, Rows
 from pipeline.params import Execution
 from pipeline.plan import Plan
 from pipeline.tuning import Study
 
 Task = tuple[str, int]
+PATIENCE = 10  # seconds for a listener to end what it is at, after an error
 
 
 class Listener:
@@ -37,6 +42,48 @@ class Listeners(Listener):
     def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         for listener in self.listeners:
             listener.fitted(model, fold, record, stored)
+
+
+class Aside(Listener):
+    """Tells a listener in a thread of its own, in order: one that is slow to hear, as a server may be, delays nobody.
+
+    What workers gave meanwhile would not be stored, and a kill would lose it. `with` it; what the listener raises is
+    raised by the next call, or at the end.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener = listener
+        self.told: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
+        self.error: Exception | None = None
+        self.dropped = False
+        # A daemon: nobody waits for a server after Ctrl-C.
+        self.thread = threading.Thread(target=self._listen, daemon=True)
+
+    def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+        self._raise()
+        self.told.put((model, fold, record, stored))
+
+    def __enter__(self) -> Aside:
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self.dropped = kind is not None  # what it has not heard yet is told by the next run, from the store
+        self.told.put(None)
+        self.thread.join(PATIENCE if self.dropped else None)
+        if not self.dropped:
+            self._raise()
+
+    def _raise(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def _listen(self) -> None:
+        try:
+            while (news := self.told.get()) is not None and not self.dropped:
+                self.listener.fitted(*news)
+        except Exception as error:
+            self.error = error
 
 
 class Scheduler:
@@ -67,9 +114,10 @@ class Scheduler:
                 if task not in self.plan.after or self.plan.after[task] in self.choices:
                     self._start_fit(task)
             while self.running:
-                for future in self.pool.wait(self.running):
+                # One whose worker was killed ends the run: last, so that what others gave is kept.
+                for future in sorted(self.pool.wait(self.running), key=_is_lost):
                     self.running.pop(future)(self.pool.result(future))
-                # When all that came back is stored, and the workers have something to do: a server may take its time.
+                # When all that came back is stored, and the workers have something to do: who listens may fail.
                 self._tell()
         self._tell()
 
@@ -85,22 +133,22 @@ class Scheduler:
 
     def _start_study(self, task: Task) -> None:
         try:
-            study = Study(self.plan.studies[task], self.rows)
+            tick = partial(self.listener.trial, *task)
+            study = Study(self.plan.studies[task], self.rows, self.pool.grain, tick)
         except ValueError as error:
             self._study_failed(task, error)
         else:
-            self._next_trial(task, study)
+            self._go_on(task, study)
 
-    def _next_trial(self, task: Task, study: Study) -> None:
+    def _go_on(self, task: Task, study: Study) -> None:
         setting = study.ask()
         if setting is None:
             self._end_study(task, study)
             return
 
-        def done(scored: evaluation.Scored) -> None:
+        def done(scored: Scored) -> None:
             study.tell(scored)
-            self.listener.trial(*task, study.best())
-            self._next_trial(task, study)
+            self._go_on(task, study)
 
         self.running[self.pool.submit(evaluation.evaluate, setting)] = done
 
@@ -148,3 +196,7 @@ class Scheduler:
         news, self.news = self.news, []
         for task, stored in news:
             self.listener.fitted(*task, self.records[task], stored)
+
+
+def _is_lost(future: Future[Any]) -> bool:
+    return future.cancelled() or future.exception() is not None

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 import mlflow
 import requests
-from mlflow.entities import Experiment, Run, RunStatus, ViewType
+from mlflow.entities import DatasetInput, Experiment, Run, RunStatus, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_ALREADY_EXISTS, ErrorCode
 from sqlalchemy.exc import SQLAlchemyError
@@ -157,7 +158,7 @@ class Tracker(Listener):
     def __init__(
         self, params: Tracking, plan: Plan, rows: Rows, provenance: dict[str, Any], root: Path = Path()
     ) -> None:
-        began = time.process_time()
+        began = time.thread_time()
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
         self.records: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
         self.client, self.experiment = connect(params.experiment, root)
@@ -165,17 +166,17 @@ class Tracker(Listener):
         self.commit = machine.commit()
         with _said(f"the runs of {self.plan.dataset} could not be read"):
             self._existing = self._clear()
-        self.seconds = time.process_time() - began
+        self.seconds = time.thread_time() - began
 
     def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         self.records[model][fold] = record
         if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
-            began = time.process_time()
+            began = time.thread_time()
             with _said(f"the run of {self.plan.dataset}, {model} could not be tracked"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of MLflow about pandas
                 if not self._is_written(self.plan.key(model)):
                     self._write(model)
-            self.seconds += time.process_time() - began
+            self.seconds += time.thread_time() - began
 
     def close(self) -> None:
         """A request that was repeated after an outage may have begun a run twice; the one that never ends goes."""
@@ -223,6 +224,12 @@ class Tracker(Listener):
             token = page.token or ""
         return runs
 
+    @cached_property
+    def _dataset(self) -> DatasetInput:
+        from pipeline import run_content
+
+        return run_content.dataset_input(self.plan, self.rows, self.provenance)
+
     def _write(self, model: str) -> None:
         from pipeline import run_content
 
@@ -253,7 +260,7 @@ class Tracker(Listener):
         kept = folds[0]["status"] == "ok" and self.plan.store.file(fit.key, ".pickle").is_file()
         if self.params.models and kept:
             logged = run_content.log_model(self.client, run, fit, self.plan.store, self.rows)
-        self.client.log_inputs(run_id, [run_content.dataset_input(self.plan, self.rows, self.provenance)])
+        self.client.log_inputs(run_id, [self._dataset])
         metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)
         with tempfile.TemporaryDirectory() as scratch:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipeline import bars, fitting, lock, models, paths, plan, results, tracking
+from pipeline import bars, fitting, lock, models, paths, plan, pool, results
 from pipeline.errors import UserError, first_line
-from pipeline.params import Params
-from pipeline.scheduler import Listeners, Scheduler
+from pipeline.params import Execution, Params
+from pipeline.scheduler import Aside, Listener, Listeners, Scheduler
 
 log = logging.getLogger(__name__)
 
@@ -30,10 +32,13 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
     with lock.held(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
         began = time.monotonic()
         # Before the work: a server that does not answer is said now, not after hours.
-        tracker = tracking.Tracker(params.tracking, made, rows, origin, root) if params.tracking.enabled else None
-        with bars.listening(made, params) as lines:
-            listener = Listeners(lines, tracker) if tracker else lines
-            scheduler = Scheduler(made, rows, listener)
+        tracker = None
+        if params.tracking.enabled:
+            from pipeline import tracking  # loads MLflow, which takes longer than many a fit
+
+            tracker = tracking.Tracker(params.tracking, made, rows, origin, root)
+        with bars.listening(made, params) as lines, _beside(tracker, params.execution) as told:
+            scheduler = Scheduler(made, rows, Listeners(lines, *told))
             scheduler.run(params.execution)
         if tracker:
             tracker.close()
@@ -42,6 +47,16 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""
         log.info("%s: %d models in %.0f s%s.", name, len(made.models), time.monotonic() - began, cost)
     _say_failures(name, scheduler.records)
+
+
+@contextmanager
+def _beside(tracker: Listener | None, execution: Execution) -> Iterator[list[Listener]]:
+    """The tracker in a thread of its own, where other processes do the work: in this one it would count as theirs."""
+    if tracker is None or not pool.apart(execution):
+        yield [tracker] if tracker else []
+    else:
+        with Aside(tracker) as aside:
+            yield [aside]
 
 
 def provenance(name: str, folder: Path = paths.DATA) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Choosing a model's settings by an inner cross-validation of one training part.
 
-An Optuna study in a journal file, driven trial by trial: the driver asks and tells, a worker scores. It continues after
-a kill as if nothing had happened: the k-th trial's sampler is seeded by k, a trial that was running is tried again, and
-what the journal has of its folds is not computed again. Trials of one study follow one another, so the numbers depend
-neither on interruptions nor on where and beside what else they are computed.
+An Optuna study in a journal file, driven step by step: the driver asks and tells, a worker scores. It continues after a
+kill as if nothing had happened, and no more than the fit that was running is lost: the k-th trial's sampler is seeded
+by k, a trial that was running is tried again, and what the journal has of its folds is not computed again. Trials of
+one study follow one another, so the numbers depend neither on interruptions nor on where and beside what else they are
+computed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ from pipeline.params import Classifier, Impute, Tuning
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 NAME = "tuning"
-ERROR, SECONDS, CPU = "error", "seconds", "cpu_seconds"
+ERROR = "error"
+COST = "cost"  # seconds and CPU seconds of the trial's fits so far
+
+
+def unheard(best: float) -> None:
+    """For those who want no word after each trial."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,14 @@ class NoLock(BaseJournalFileLock):
 
 
 class Study:
-    """A study in the driver: `ask` what to score next, `tell` what it gave, until there is nothing to ask."""
+    """A study in the driver: `ask` what to score next, `tell` what it gave, until there is nothing to ask.
 
-    def __init__(self, work: Tune, rows: Rows) -> None:
-        self.work = work
+    A worker hands back what it has of a trial when a fit ends later than `grain` seconds from where it began: with 0
+    after each fit. `tick` hears the best value after each trial.
+    """
+
+    def __init__(self, work: Tune, rows: Rows, grain: float = 0.0, tick: Callable[[float], None] = unheard) -> None:
+        self.work, self.grain, self.tick = work, grain, tick
         self.trials = work.entry.trials or work.tuning.trials
         self.folds = evaluation.inner_folds(rows.y[evaluation.part(rows, work.fold)], work.tuning.folds)
         self.study = open_study(work.journal)
@@ -67,38 +77,56 @@ class Study:
             work.journal.unlink()  # what failed is tried again, as a fit is: it may have been for want of memory
             self.study = open_study(work.journal)
         self.known = known(self.study)
+        self.trial: optuna.Trial | None = None
 
     def ask(self) -> Setting | None:
-        done = finished(self.study)
-        index, work = len(done), self.work
-        if self._used_up(done):
-            return None
-        self.study.sampler = optuna.samplers.TPESampler(seed=seeds.derive(work.seed, "trial", index))
-        waiting = self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
-        if index < len(work.entry.first) and not waiting:
-            self.study.enqueue_trial(models.as_trial(work.entry.first[index], work.entry.search))
-        self.trial = self.study.ask()
-        settings = models.suggest(self.trial, work.entry.search)
+        """The trial that is under way, with what is known of it, or a new one."""
+        work = self.work
+        if self.trial is None:
+            done = finished(self.study)
+            if self._used_up(done):
+                return None
+            self.trial = self._next(len(done))
+            self.settings = models.suggest(self.trial, work.entry.search)
+            self.cost = np.zeros(2)
         return Setting(
-            work.entry, settings, work.impute, work.fold, self.folds, work.tuning.metric, work.seed,
-            known=self.known.get(_name(self.trial.params), {}), best=self._best(), behind=work.tuning.behind,
+            work.entry, self.settings, work.impute, work.fold, self.folds, work.tuning.metric, work.seed,
+            self._known(self.trial), self._best(), work.tuning.behind, self.grain,
         )  # fmt: skip
 
     def tell(self, scored: Scored) -> None:
-        """Report the folds of the trial that was asked for, and end it."""
+        """Write down what the trial that was asked for has given, and end it if it is at its end."""
         trial = self.trial
-        self.known.setdefault(_name(trial.params), {}).update(scored.scores)
+        assert trial is not None
+        self.cost += (scored.seconds, scored.cpu_seconds)
+        trial.set_user_attr(COST, self.cost.tolist())
+        told = self.study.get_trials(deepcopy=False)[trial.number].intermediate_values
         for number, score in scored.scores.items():
-            trial.report(score, number)
-        trial.set_user_attr(SECONDS, scored.seconds)
-        trial.set_user_attr(CPU, scored.cpu_seconds)
+            if number not in told:
+                trial.report(score, number)
+        self._known(trial).update(scored.scores)
         if scored.error is not None:
             trial.set_user_attr(ERROR, scored.error)
             self.study.tell(trial, state=TrialState.FAIL)
         elif scored.pruned:
             self.study.tell(trial, state=TrialState.PRUNED)
-        else:
+        elif len(scored.scores) == self.folds:
             self.study.tell(trial, float(np.mean(list(scored.scores.values()))))
+        else:
+            return
+        self.trial = None
+        self.tick(self.best())
+
+    def _next(self, index: int) -> optuna.Trial:
+        work = self.work
+        self.study.sampler = optuna.samplers.TPESampler(seed=seeds.derive(work.seed, "trial", index))
+        waiting = self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
+        if index < len(work.entry.first) and not waiting:
+            self.study.enqueue_trial(models.as_trial(work.entry.first[index], work.entry.search))
+        return self.study.ask()
+
+    def _known(self, trial: optuna.Trial) -> Scores:
+        return self.known.setdefault(_name(trial.params), {})
 
     def best(self) -> float:
         """The best value so far."""
@@ -111,19 +139,18 @@ class Study:
         return record
 
     def _used_up(self, done: list[FrozenTrial]) -> bool:
-        return len(done) >= self.trials or (bool(done) and spent(done) > self.work.tuning.seconds)
+        return len(done) >= self.trials or spent(self.study, done)[0] > self.work.tuning.seconds
 
     def _best(self) -> Scores:
         complete = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         return dict(_best_of(complete).intermediate_values) if complete else {}
 
 
-def run(work: Tune, rows: Rows, tick: Callable[[float], None] = lambda best: None) -> dict[str, Any]:
-    """Run or continue a study in this process; `tick` hears the best value after each trial."""
-    study = Study(work, rows)
+def run(work: Tune, rows: Rows, tick: Callable[[float], None] = unheard) -> dict[str, Any]:
+    """Run or continue a study in this process."""
+    study = Study(work, rows, tick=tick)
     while (setting := study.ask()) is not None:
         study.tell(evaluation.evaluate(setting, rows))
-        tick(study.best())
     return study.outcome()
 
 
@@ -165,9 +192,11 @@ def known(study: optuna.Study) -> dict[str, Scores]:
     return values
 
 
-def spent(trials: list[FrozenTrial]) -> float:
-    """Seconds that workers were at trials, those of earlier runs too; not those that a trial waited for a worker."""
-    return sum(trial.user_attrs.get(SECONDS, 0.0) for trial in trials)
+def spent(study: optuna.Study, done: list[FrozenTrial]) -> np.ndarray:
+    """Seconds and CPU seconds that workers were at fits up to the last of these trials, interrupted ones included."""
+    last = done[-1].number if done else -1
+    trials = study.get_trials(deepcopy=False)[: last + 1]
+    return np.sum([trial.user_attrs.get(COST, (0.0, 0.0)) for trial in trials] or [(0.0, 0.0)], axis=0)
 
 
 def _name(params: dict[str, Any]) -> str:
@@ -186,6 +215,7 @@ def outcome(study: optuna.Study, trials: int, seconds: float, model: str) -> dic
     if not complete:
         raise ValueError(f"tuning {model}: no trial of {len(done)} succeeded; the last: {errors[-1]}")
     best = _best_of(complete)
+    used, cpu_used = spent(study, done).tolist()
     message = f"tuning stopped after {len(done)} of {trials} trials: {seconds:g} s" if len(done) < trials else ""
     return {
         "value": best.value,
@@ -193,7 +223,7 @@ def outcome(study: optuna.Study, trials: int, seconds: float, model: str) -> dic
         "trials": len(done),
         "pruned": sum(trial.state == TrialState.PRUNED for trial in done),
         "failed": len(errors),
-        "seconds": spent(done),
-        "cpu_seconds": sum(trial.user_attrs.get(CPU, 0.0) for trial in done),
+        "seconds": used,
+        "cpu_seconds": cpu_used,
         "message": message,
     }

@@ -46,6 +46,47 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(uninterrup
     assert killing.check_runs(folder, "suite") == 3
 
 
+COUNTED = """
+import os, signal
+from pathlib import Path
+from sklearn.naive_bayes import GaussianNB
+
+class Counted(GaussianNB):
+    def fit(self, X, y):
+        with open("fits", "a") as file:
+            file.write("x")
+        if Path("kill_at").exists() and os.path.getsize("fits") == int(Path("kill_at").read_text()):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y)
+"""
+
+
+def counted(folder: Path) -> Path:
+    """A project with one tuned model, which writes down each of its fits, in one process."""
+    make(folder)
+    (folder / "counted.py").write_text(COUNTED)
+    entry = {"class": "counted.Counted", "search": {"var_smoothing": {"low": 1e-9, "high": 1.0, "log": True}}}
+    tiny.write(folder, models=["counted"], classifiers={"counted": entry}, tuning={"trials": 3, "behind": 1.0})
+    return folder
+
+
+def test_a_kill_loses_the_fit_that_was_running_and_no_other(tmp_path):
+    whole = counted(tmp_path / "whole")
+    killing.finish(whole, "ldep", "train")
+    fits = (whole / "fits").stat().st_size
+    assert fits == 3 * (3 * 3 + 1)
+    folder = counted(tmp_path / "killed")
+    # The first, second and third fit of a trial, whichever comes; the last is one of the outer fits.
+    moments = [1, 3, 5, 12, 20, 22, 33, 36]
+    for moment in moments:
+        (folder / "kill_at").write_text(str(moment))
+        assert killing.start(folder, "ldep", "train").wait(timeout=60) == -9
+    (folder / "kill_at").unlink()
+    killing.finish(folder, "ldep", "train")
+    assert (folder / "fits").stat().st_size == fits + len(moments)
+    pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))
+
+
 def test_workers_end_with_the_process_that_started_them(tmp_path):
     folder = make(tmp_path / "project")
     process = killing.start(folder, "ldep", "train")

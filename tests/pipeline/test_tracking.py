@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 
 import mlflow
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlflow.entities import ViewType
+from mlflow.utils import requirements_utils
 
 from pipeline import fitting, plan, results, tracking, train
 from pipeline.errors import UserError
@@ -187,6 +189,14 @@ def test_models_of_one_class_hold_other_types_and_one_that_cannot_be_stored_is_a
     held = runs(mlflow.MlflowClient())
     assert {model: len(run.outputs.model_outputs) for model, run in held.items()} == {"first": 1, "second": 1, "odd": 0}
     assert {run.info.status for run in held.values()} == {"FINISHED"}
+
+
+def test_a_logged_model_names_the_versions_it_was_made_with(client):
+    [logged] = client.search_logged_models(["1"], filter_string="name = 'tiny-svc'")
+    needed = mlflow.artifacts.load_text(f"{logged.artifact_location}/requirements.txt").split()
+    assert {f"{name}=={metadata.version(name)}" for name in ("mlflow", "scikit-learn", "skops")} <= set(needed)
+    # A table of MLflow's that was out of the way meanwhile is back: whoever logs models in this process needs it.
+    assert requirements_utils._MODULES_TO_PACKAGES != {}
 
 
 def test_a_logged_model_carries_its_code(client, root, tmp_path):

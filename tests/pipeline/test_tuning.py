@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from optuna.trial import TrialState
 
-from pipeline import fitting, models, paths, plan, tuning
+from pipeline import evaluation, fitting, models, paths, plan, tuning
 from pipeline.params import check
 from tests.pipeline import tiny
 
@@ -136,6 +136,31 @@ def test_what_an_interrupted_trial_had_computed_is_kept(root):
     tiny.Counting.fits = 0
     run(work)
     assert tiny.Counting.fits == 1
+
+
+@pytest.mark.parametrize(("grain", "steps"), [(0.0, 6), (3600.0, 2)])
+def test_a_worker_hands_back_each_fit_or_those_of_a_while_with_the_same_numbers(root, grain, steps):
+    expected = without_times(run(study(root, trials=2, behind=1.0, state="whole")))
+    work, rows = study(root, trials=2, behind=1.0), fitting.load("tiny")
+    asked = tuning.Study(work, rows, grain)
+    for step in range(steps):
+        asked.tell(evaluation.evaluate(asked.ask(), rows))
+        written = sum(len(scores) for scores in tuning.known(asked.study).values())
+        assert written == (step + 1) * 6 // steps
+    assert asked.ask() is None
+    assert without_times(asked.outcome()) == expected
+
+
+def test_what_an_interrupted_trial_took_counts(root):
+    work, rows = study(root, trials=1), fitting.load("tiny")
+    asked = tuning.Study(work, rows)
+    first = evaluation.evaluate(asked.ask(), rows)
+    asked.tell(first)
+    outcome = run(work)  # the trial is begun anew, with two fits to make
+    assert outcome["seconds"] > first.seconds
+    held = tuning.open_study(work.journal).get_trials()
+    assert outcome["seconds"] == sum(trial.user_attrs[tuning.COST][0] for trial in held)
+    assert len(held) == 2
 
 
 def test_settings_that_fail_do_not_end_the_study(root):
