@@ -16,6 +16,7 @@ BENCHMARKS = {
     "morpho": "time and accuracy against sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
     "dask": "two Dask workers against two local processes on the sets of params.yaml (15 minutes)",
+    "tracking": "tracking in MLflow against training on the sets of params.yaml (10 minutes)",
     "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
 }
 

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pandas as pd
-import yaml
 from tqdm import tqdm
 
+from benchmarks.command import ldep, prepare, write_params
 from benchmarks.report import Report
 from pipeline import params, paths, results
 
-WORKERS = "2"
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
-
-
-def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
-    """Wall and CPU seconds of the command, its workers included."""
-    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
-        cwd=folder,
-        env={**environment, "LDEP_N_JOBS": WORKERS},
-        check=True,
-        stderr=subprocess.DEVNULL,
-    )
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def prepare(folder: Path, backend: str) -> None:
-    values = yaml.safe_load(paths.PARAMS.read_text(encoding="utf-8"))
-    values["execution"] |= {"backend": backend, "scheduler": None}
-    folder.mkdir()
-    (folder / paths.PARAMS).write_text(yaml.safe_dump(values), encoding="utf-8")
-    for stage in ("fetch", "impute", "split"):
-        ldep(folder, stage)
 
 
 def run() -> Report:
@@ -52,7 +23,8 @@ def run() -> Report:
     with tempfile.TemporaryDirectory() as scratch:
         folders = {backend: Path(scratch, backend) for backend in ("local", "dask")}
         for backend, folder in folders.items():
-            prepare(folder, backend)
+            write_params(folder, "execution", {"backend": backend, "scheduler": None})
+            prepare(folder)
         for number, name in enumerate(tqdm(names, desc="sets")):
             row: dict[str, object] = {"dataset": name}
             # In turn the first: a machine that gets busier or freer favours neither.

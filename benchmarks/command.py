@@ -1,0 +1,46 @@
+"""The command `ldep` in a folder of its own, with the sets and models of params.yaml, and what it took."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline import paths
+
+WORKERS = "2"
+
+
+def write_params(folder: Path, section: str, values: dict[str, Any]) -> None:
+    """Those of the project, but for some of one section."""
+    params = yaml.safe_load(paths.PARAMS.read_text(encoding="utf-8"))
+    params[section] |= values
+    folder.mkdir(exist_ok=True)
+    (folder / paths.PARAMS).write_text(yaml.safe_dump(params), encoding="utf-8")
+
+
+def prepare(folder: Path) -> None:
+    """The stages before training."""
+    for stage in ("fetch", "impute", "split"):
+        ldep(folder, stage)
+
+
+def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
+    """Wall and CPU seconds of the command, its workers included."""
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "pipeline", *arguments],
+        cwd=folder,
+        env={**environment, "LDEP_N_JOBS": WORKERS},
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
