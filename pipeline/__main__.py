@@ -28,6 +28,8 @@ atexit.register(gc.freeze)
 def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     logging.getLogger("pipeline").setLevel(logging.INFO)
+    if not sys.stderr.isatty():
+        os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # a log has no use for bars
     args = _parser().parse_args(argv)
     try:
         args.run(args)

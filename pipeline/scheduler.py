@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -133,8 +132,9 @@ class Scheduler:
 
     def _start_study(self, task: Task) -> None:
         try:
-            tick = partial(self.listener.trial, *task)
-            study = Study(self.plan.studies[task], self.rows, self.pool.grain, tick)
+            study = Study(
+                self.plan.studies[task], self.rows, self.pool.grain, lambda _, best: self.listener.trial(*task, best)
+            )
         except ValueError as error:
             self._study_failed(task, error)
         else:

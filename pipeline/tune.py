@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from pipeline import fitting, lock, models, paths, plan, tuning
+from pipeline import fitting, lock, models, paths, plan, progress, tuning
 from pipeline.errors import UserError, first_line, nearest
 from pipeline.files import write_json
 from pipeline.params import Params
@@ -34,7 +34,9 @@ def run(name: str, model: str, params: Params, root: Path = Path()) -> dict[str,
         outcome = store.get(work.key)
         if outcome is None:
             try:
-                outcome = tuning.run(work, rows, lambda best: log.info("best %.4f", best))
+                trials = work.entry.trials or params.tuning.trials
+                with progress.of_study(f"{name}, {model}", trials) as tick:
+                    outcome = tuning.run(work, rows, tick)
             except ValueError as error:  # no trial succeeded
                 raise UserError(f"{name}: {first_line(error)}; see classifiers.{model} in params.yaml.") from None
             store.put(work.key, outcome)

@@ -33,8 +33,11 @@ ERROR = "error"
 COST = "cost"  # seconds and CPU seconds of the trial's fits so far
 
 
-def unheard(best: float) -> None:
-    """For those who want no word after each trial."""
+Tick = Callable[[int, float], None]
+"""Hears, after each trial, how many are done and the best value."""
+
+
+def unheard(done: int, best: float) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,10 @@ class Study:
     """A study in the driver: `ask` what to score next, `tell` what it gave, until there is nothing to ask.
 
     A worker hands back what it has of a trial when a fit ends later than `grain` seconds from where it began: with 0
-    after each fit. `tick` hears the best value after each trial.
+    after each fit.
     """
 
-    def __init__(self, work: Tune, rows: Rows, grain: float = 0.0, tick: Callable[[float], None] = unheard) -> None:
+    def __init__(self, work: Tune, rows: Rows, grain: float = 0.0, tick: Tick = unheard) -> None:
         self.work, self.grain, self.tick = work, grain, tick
         self.trials = work.entry.trials or work.tuning.trials
         self.folds = evaluation.inner_folds(rows.y[evaluation.part(rows, work.fold)], work.tuning.folds)
@@ -115,7 +118,7 @@ class Study:
         else:
             return
         self.trial = None
-        self.tick(self.best())
+        self.tick(len(finished(self.study)), self.best())
 
     def _next(self, index: int) -> optuna.Trial:
         work = self.work
@@ -146,7 +149,7 @@ class Study:
         return dict(_best_of(complete).intermediate_values) if complete else {}
 
 
-def run(work: Tune, rows: Rows, tick: Callable[[float], None] = unheard) -> dict[str, Any]:
+def run(work: Tune, rows: Rows, tick: Tick = unheard) -> dict[str, Any]:
     """Run or continue a study in this process."""
     study = Study(work, rows, tick=tick)
     while (setting := study.ask()) is not None:

@@ -88,6 +88,7 @@ def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
         record = json.loads((copy / f"registry/{name}.json").read_text())
         assert (record["registered"], record["version"], record["decision"]) == (f"ldep-{name}", 1, "champion")
         assert f"ldep-{name} version 1" in output
+    assert "Downloading" not in output  # a bar, in a log
     assert killing.check_runs(copy, "suite") == 2 * 3  # a final model is no run
     assert "Running stage" not in killing.finish(copy, "dvc", "repro", "register")
 

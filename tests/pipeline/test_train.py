@@ -394,10 +394,22 @@ def test_tune_chooses_on_all_rows_and_writes_it_down(root, ldep):
     assert code == 0, text
     written = json.loads((root / "tuned/tiny.ldep.json").read_text())
     assert written["trials"] == 4
+    assert "tiny, ldep: trial 1 of 4, best 0." in text
     assert set(written["chosen"]) == {"r1", "r2", "alpha"}
     code, _, text = ldep("tune", "tiny", "--model", "svc")
     assert code == 1
     assert "'svc' is not one of classifiers with a search; valid: ldep" in text
+
+
+def test_tune_that_goes_on_counts_the_trials_before(root, ldep, monkeypatch):
+    tiny.write(root)
+    code, _, text = ldep("tune", "tiny", "--trials", "2")
+    assert code == 0, text
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    code, _, text = ldep("tune", "tiny", "--trials", "4")
+    assert code == 0, text
+    assert "tiny, ldep: 100%" in text
+    assert "4/4" in text
 
 
 def test_tune_says_why_no_trial_succeeded(root, ldep):
