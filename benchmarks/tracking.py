@@ -1,8 +1,8 @@
 """What does tracking cost on the sets and models of params.yaml, against their training?
 
 The fits are made once, without tracking, and kept. Then each set is trained again, from what is kept: with tracking
-into an empty store, and without. Both fit nothing, so the difference of their CPU seconds is tracking, loading MLflow
-and making its database included, and no fit's noise is in it.
+into an empty store, and without. Neither fits anything, if no fit failed, so the difference of their CPU seconds is
+tracking, loading MLflow and making its database included, and no fit's noise is in it.
 """
 
 from __future__ import annotations

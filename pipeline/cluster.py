@@ -54,12 +54,10 @@ class Cluster(Pool):
         self.expected = {"Python": python(), **worker_code()}
         # A task, and not scattered: what is scattered is lost with its worker, what a task gave is made again.
         self.rows = client.submit(_same, rows, pure=False)
-        self.submitted = 0
 
     def submit(self, call: Call, work: Any) -> Future[Any]:
-        # In the order in which they are given, as a local pool does; Dask's own order of equals is arbitrary.
-        self.submitted += 1
-        return self.executor.submit(_call, self.expected, call, work, self.rows, priority=-self.submitted)
+        # First come, first served, as in a local pool: what comes within this time of another is taken in any order.
+        return self.executor.submit(_call, self.expected, call, work, self.rows, fifo_timeout="0 ms")
 
     def wait(self, futures: Collection[Future[Any]]) -> Collection[Future[Any]]:
         while True:

@@ -41,7 +41,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scored:
-    """The score of each inner fold so far, whether the trial is to go on, and why it failed, if it did."""
+    """The score of each inner fold so far, whether the trial is given up, and why it failed, if it did."""
 
     scores: Scores
     pruned: bool

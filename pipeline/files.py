@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# It can be read only by setting it, for all threads: once.
+UMASK = os.umask(0)
+os.umask(UMASK)
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -23,10 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        # mkstemp gives 0600; an ordinary file has what the umask leaves of 0666.
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)
+        part.chmod(0o666 & ~UMASK)  # mkstemp gives 0600; this is what an ordinary file has
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -97,7 +97,12 @@ class Processes(Pool):
         self.executor = executor
 
     def submit(self, call: Call, work: Any) -> Future[Any]:
-        return self.executor.submit(_call, call, work)
+        try:
+            return self.executor.submit(_call, call, work)
+        except BrokenProcessPool as error:  # said when it is waited for, after what came back has been stored
+            lost: Future[Any] = Future()
+            lost.set_exception(error)
+            return lost
 
     def result(self, future: Future[Any]) -> Any:
         try:

@@ -55,7 +55,7 @@ class Aside(Listener):
         self.told: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
         self.error: Exception | None = None
         self.dropped = False
-        # A daemon: nobody waits for a server after Ctrl-C.
+        # A daemon: after Ctrl-C nobody waits for a server that does not answer.
         self.thread = threading.Thread(target=self._listen, daemon=True)
 
     def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
@@ -67,11 +67,14 @@ class Aside(Listener):
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        self.dropped = kind is not None  # what it has not heard yet is told by the next run, from the store
         self.told.put(None)
-        self.thread.join(PATIENCE if self.dropped else None)
-        if not self.dropped:
-            self._raise()
+        try:
+            if kind is None:
+                self.thread.join()
+                self._raise()
+        finally:
+            self.dropped = True  # after an error: what it has not heard yet is told by the next run, from the store
+            self.thread.join(PATIENCE)
 
     def _raise(self) -> None:
         if self.error is not None:

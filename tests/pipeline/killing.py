@@ -27,7 +27,7 @@ TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_TRACKING")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_TRACKING") and k != "LDEP_N_JOBS"}
     return {**kept, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(folder)}
 
 

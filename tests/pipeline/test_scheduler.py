@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from collections.abc import Collection
+from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline import fitting, plan
+from pipeline import fitting, plan, pool, tracking, train
 from pipeline.errors import UserError
+from pipeline.fitting import Rows
 from pipeline.plan import Plan
+from pipeline.pool import Call, Pool
 from pipeline.scheduler import Aside, Listener, Scheduler
 from tests.pipeline import tiny
 
@@ -49,28 +55,96 @@ class Failing(Listener):
         raise UserError("the server is gone")
 
 
-def test_what_a_listener_raises_ends_the_run(made):
-    with pytest.raises(UserError, match="the server is gone"), Aside(Failing()) as aside:
-        Scheduler(made, fitting.load("tiny"), aside).run(tiny.checked().execution)
-    assert any(made.store.get(fit.key) for fit in made.fits.values())
+def test_what_a_listener_raises_is_raised_by_the_next_call_and_at_the_end():
+    def run() -> None:
+        with Aside(Failing()) as aside:
+            aside.fitted("svc", 0, {}, False)
+            aside.thread.join()
+            with pytest.raises(UserError, match="the server is gone"):
+                aside.fitted("svc", 1, {}, False)
+
+    with pytest.raises(UserError, match="the server is gone"):
+        run()
 
 
 def test_news_of_a_run_that_ended_with_an_error_is_dropped():
-    began, heard = threading.Event(), []
+    heard = []
 
     class Slow(Listener):
         def fitted(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
-            began.set()
-            time.sleep(0.2)
             heard.append(fold)
+            deadline = time.monotonic() + 5
+            while not aside.dropped and time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    aside = Aside(Slow())
 
     def interrupted() -> None:
-        with Aside(Slow()) as aside:
+        with aside:
             for fold in range(3):
                 aside.fitted("svc", fold, {}, False)
-            began.wait()
+            while not heard:
+                time.sleep(0.01)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
+    assert not aside.thread.is_alive()
     assert heard == [0]
+
+
+class Breaking(Pool):
+    """Gives back a step of a study, a fit, and a lost one, together; from then on it is broken."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.works = rows, []
+
+    def submit(self, call: Call, work: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.works.append((future, call, work))
+        return future
+
+    def wait(self, futures: Collection[Future[Any]]) -> Collection[Future[Any]]:
+        waiting, self.works = self.works, []
+        for number, (future, call, work) in enumerate(waiting):
+            if number == 1:
+                future.set_exception(UserError("a worker was killed"))
+            else:
+                future.set_result(call(work, self.rows))
+        return [future for future, _, _ in waiting]
+
+
+def test_all_that_came_back_is_stored_before_a_lost_worker_ends_the_run(made, monkeypatch):
+    monkeypatch.setattr(pool, "open_pool", lambda execution, rows: nullcontext(Breaking(rows)))
+    with pytest.raises(UserError, match="a worker was killed"):
+        Scheduler(made, fitting.load("tiny"), Listener()).run(tiny.checked().execution)
+    done = [task for task, fit in made.fits.items() if made.store.get(fit.key)]
+    assert done == [("svc", 0), ("svc", 1), ("svc", 2)]
+
+
+def test_a_broken_pool_says_so_when_it_is_waited_for(made):
+    with pool.open_pool(tiny.checked(execution={"n_jobs": 2}).execution, fitting.load("tiny")) as broken:
+        for _ in range(2):  # the second is refused at once
+            lost = broken.submit(end, None)
+            with pytest.raises(UserError, match="a worker process was killed"):
+                broken.result(lost)
+
+
+def end(work: None, rows: Rows) -> None:
+    os._exit(1)
+
+
+@pytest.mark.parametrize(("jobs", "aside"), [(1, False), (2, True)])
+def test_mlflow_is_told_in_a_thread_of_its_own_where_other_processes_fit(made, monkeypatch, jobs, aside):
+    threads = set()
+    written = tracking.Tracker._write
+
+    def write(self: tracking.Tracker, model: str) -> None:
+        threads.add(threading.current_thread())
+        written(self, model)
+
+    monkeypatch.delenv("LDEP_N_JOBS", raising=False)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(tracking.Tracker, "_write", write)
+    train.run("tiny", tiny.checked(models=["svc"], tracking={"models": False}, execution={"n_jobs": jobs}))
+    assert [thread is not threading.main_thread() for thread in threads] == [aside]
