@@ -35,8 +35,7 @@ SETTINGS = {
     "distributed.comm.timeouts.connect": f"{CONNECT}s",
 }
 # Of the cluster that we start. Dask's default makes malloc return memory after each array, and has a thread take a
-# worker's stack a hundred times a second, for a dashboard that nobody looks at: with both the suite took 1.23 times the
-# local time, without them 1.13.
+# worker's stack a hundred times a second, for a dashboard that nobody looks at: a tenth of the suite's time.
 STARTED = {
     "distributed.nanny.pre-spawn-environ": dict.fromkeys(THREADS, "1"),
     "distributed.worker.profile.enabled": False,
