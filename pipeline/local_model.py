@@ -37,7 +37,8 @@ def fetched(uri: str, root: Path = Path()) -> Iterator[Path]:
     if Path(uri).is_dir():
         yield Path(uri)
         return
-    with tempfile.TemporaryDirectory() as scratch:
+    # MLflow's threads write on for a moment after one of them has failed: what is left is no reason to hide why.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         yield _download(uri, root, scratch)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -13,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import mlflow
@@ -296,6 +299,33 @@ def test_a_link_is_refused(project, tmp_path):
         mlflow.pyfunc.load_model(str(folder))
     with pytest.raises(UserError, match="outside the artifact directory"):
         local_model.load(uri)
+
+
+def test_a_download_that_fails_is_said_while_other_files_still_come(project, tmp_path, monkeypatch):
+    """MLflow takes the files in several threads, and ends with the first error, not with the last thread."""
+    removed = threading.Event()
+
+    def download(uri: str, dst_path: str) -> str:
+        def write_on() -> None:
+            number = 0
+            while not removed.is_set():
+                folder = Path(dst_path, "code")
+                folder.mkdir(parents=True, exist_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # the folder has just been removed
+                    Path(folder, str(number)).touch()
+                number += 1
+
+        threading.Thread(target=write_on, daemon=True).start()
+        time.sleep(0.1)
+        raise mlflow.MlflowException("the disk of the server is gone")
+
+    monkeypatch.setattr(mlflow.artifacts, "download_artifacts", download)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    try:
+        with pytest.raises(UserError, match=r"there is no model .*the disk of the server is gone"):
+            local_model.load(f"models:/{MODEL}@champion")
+    finally:
+        removed.set()
 
 
 def test_bytecode_beside_the_code_is_neither_sealed_nor_read_by_the_server(project):
