@@ -69,7 +69,7 @@ ui-test: $(READY) ## look at the UI of this folder's runs in headless Chromium, 
 	  echo "ui-test needs Chromium, and could not install it: apt-get install chromium, as root." >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/ui-requirements.lock || { \
 	  echo "ui-test needs Playwright, and could not install it from the package index." >&2; exit 1; }
-	python -m pytest tests/pipeline/check_ui.py --timeout 900
+	python -m pytest tests/pipeline/check_ui.py tests/pipeline/test_report.py --timeout 900
 
 protocol: $(READY) ## check that data and folds give the paper's SVC columns, write reports/protocol/
 	ldep protocol

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks.timing import ended_children
 from pipeline import paths
 
 WORKERS = "2"
@@ -34,7 +34,7 @@ def prepare(folder: Path) -> None:
 def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
     """Wall and CPU seconds of the command, its workers included."""
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before, began = ended_children(), time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "pipeline", *arguments],
         cwd=folder,
@@ -42,5 +42,4 @@ def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
         check=True,
         stderr=subprocess.DEVNULL,
     )
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - began, ended_children() - before

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ import yaml
 from mlflow.entities import Metric, Param, RunTag
 
 from benchmarks.report import FOLDER, Report
+from benchmarks.timing import ended_children
 from pipeline import catalogue, paths, results
 from pipeline.budget import ccp_seconds
 from pipeline.errors import UserError
@@ -90,10 +90,9 @@ def polynomial(counts: tuple[int, ...], seconds: list[float]) -> np.ndarray:
 
 
 def children_cpu(call: Callable[[], object]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = ended_children()
     call()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return ended_children() - before
 
 
 def dvc_seconds(stages: int) -> tuple[float, float]:

@@ -14,6 +14,12 @@ import numpy as np
 from ldep.threads import single_thread
 
 
+def ended_children() -> float:
+    """CPU seconds of the processes that this one started and that have ended, with those below them."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def fit(model, X: np.ndarray, y: np.ndarray, repeats: int = 1) -> tuple[object, float]:
     """The fitted model and the CPU seconds of its fastest fit."""
     best = np.inf

@@ -51,7 +51,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
 
 @contextmanager
 def _beside(tracker: Listener | None, execution: Execution) -> Iterator[list[Listener]]:
-    """The tracker in a thread of its own, where other processes do the work: in this one it would count as theirs."""
+    """The tracker in a thread of its own, where other processes fit: here its CPU time would count as a fit's."""
     if tracker is None or not pool.apart(execution):
         yield [tracker] if tracker else []
     else:
