@@ -54,10 +54,10 @@ serve: $(READY) ## serve the champion of DATASET, with a curl line to copy
 	ldep serve $(DATASET)
 
 serve-test: $(READY) ## load a registered model in an environment made from its own requirements
-	python -m pytest tests/pipeline/check_environment.py --timeout 1800
+	python -m pytest tests/pipeline/serving/test_environment.py --timeout 1800
 
 scale-test: $(READY) ## a shared server on PostgreSQL, its outage, a full disk, two dvc repro at once (ten minutes)
-	python -m pytest tests/scale/check_shared_server.py tests/scale/check_faults.py --timeout 1800
+	python -m pytest tests/scale --timeout 1800
 
 ui: $(READY) ## the MLflow UI on the runs of MLFLOW_TRACKING_URI, or of this folder
 	@echo "Open http://127.0.0.1:5000/#/experiments?workflowType=machine_learning"
@@ -69,7 +69,7 @@ ui-test: $(READY) ## look at the UI of this folder's runs in headless Chromium, 
 	  echo "ui-test needs Chromium, and could not install it: apt-get install chromium, as root." >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/ui-requirements.lock || { \
 	  echo "ui-test needs Playwright, and could not install it from the package index." >&2; exit 1; }
-	python -m pytest tests/pipeline/check_ui.py tests/pipeline/test_report.py --timeout 900
+	python -m pytest tests/pipeline/tracking/test_ui.py tests/pipeline/stages/test_report.py --timeout 900
 
 protocol: $(READY) ## check that data and folds give the paper's SVC columns, write reports/protocol/
 	ldep protocol
@@ -88,7 +88,7 @@ wheel: $(READY) ## build the release into dist/
 	rm -rf build
 
 wheel-test: wheel ## install the release into empty environments, and use it there (needs PyPI; some minutes)
-	python -m pytest tests/release/check_wheel.py --timeout 1800
+	python -m pytest tests/release/test_installed_wheel.py --timeout 1800
 
 lock: ## resolve the dependencies again (needs uv on the PATH)
 	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -98,10 +98,10 @@ lock: ## resolve the dependencies again (needs uv on the PATH)
 	  --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	uv pip compile -q --group ui --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  -c requirements.lock -o tests/ui-requirements.lock
-	$(BIN)/python -m pipeline.conda
+	$(BIN)/python -m tools.conda
 
 audit: $(READY) ## known vulnerabilities of the pinned packages, as PyPI tells them
-	python -m pipeline.audit
+	python -m tools.audit
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchmarks.timing import ended_children
-from pipeline import paths
+from pipeline.config import paths
 
 WORKERS = "2"
 

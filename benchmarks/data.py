@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from pipeline import catalogue, fetch, impute, split
+from pipeline.config import catalogue
+from pipeline.stages import fetch, impute, split
 
 NAMES = tuple(catalogue.load())
 

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from benchmarks import data
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPCommittee
-from pipeline import paper
+from pipeline.reporting import paper
 
 
 def _settings() -> list[dict]:

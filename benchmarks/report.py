@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import machine
-from pipeline.files import replacing, write_text
+from pipeline.common import machine
+from pipeline.common.files import replacing, write_text
 
 FOLDER = Path("reports/bench")
 

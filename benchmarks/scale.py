@@ -29,9 +29,10 @@ from mlflow.entities import Metric, Param, RunTag
 
 from benchmarks.report import FOLDER, Report
 from benchmarks.timing import ended_children
-from pipeline import catalogue, paths, results
-from pipeline.budget import ccp_seconds
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
+from pipeline.config import catalogue, paths
+from pipeline.execution import results
+from pipeline.fitting.budget import ccp_seconds
 
 SETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
 STAGES = (30, 60, 120, 240)  # of the measured dvc.yaml

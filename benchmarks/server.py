@@ -14,7 +14,7 @@ from pathlib import Path
 
 import requests
 
-from pipeline import serve
+from pipeline.commands import serve
 
 
 def free_port() -> int:

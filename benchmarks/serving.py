@@ -31,8 +31,8 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.report import Report
 from benchmarks.server import serving
-from pipeline import run_content
-from pipeline.__main__ import main
+from pipeline.commands.main import main
+from pipeline.tracking import run_content
 
 CHAMPION, BASELINE = "models:/ldep-banana@champion", "models:/logistic@champion"
 REQUESTS, WARM = 1000, 100

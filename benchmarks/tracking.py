@@ -17,9 +17,10 @@ from tqdm import tqdm
 
 from benchmarks.command import ldep, prepare, write_params
 from benchmarks.report import Report
-from pipeline import params, paths, results
+from pipeline.config import params, paths
+from pipeline.execution import results
 from pipeline.reporting import costs
-from pipeline.tracking import ARTIFACTS, DATABASE
+from pipeline.tracking.tracker import ARTIFACTS, DATABASE
 
 TIMES = 3
 

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ldep import LDEPClassifier
-from pipeline import catalogue, fetch
+from pipeline.config import catalogue
+from pipeline.stages import fetch
 
 PICTURE = Path(__file__).parents[1] / "docs/images/boundary.png"
 PIECES = (1, 2, 5, 20)

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import requests
 
-from pipeline.__main__ import main as ldep
+from pipeline.commands.main import main as ldep
 
 PICTURE = Path(__file__).parents[1] / "docs/images/own_csv.png"
 PARAMS = """

@@ -1,1 +1,1 @@
-"""What the report is made of. It takes one tidy table of results, and knows nothing of how that was made."""
+"""Tables, figures and the page of the report, from a tidy table of results."""

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pipeline import paper
-from pipeline.protocol import Row
-from pipeline.reporting import names, scores
+from pipeline.reporting import labels, paper, scores
 from pipeline.reporting.scores import Scores
 
 MLP_POINTS, DEVIATIONS = 1.5, 1.5
@@ -61,13 +59,13 @@ def solvers(table: pd.DataFrame, model: str) -> dict[str, str]:
     return {name: " + ".join(sorted(set(rows["solver"]))) for name, rows in held.groupby("dataset", sort=False)}
 
 
-def rows(held: Scores, model: str) -> list[Row]:
+def rows(held: Scores, model: str) -> list[paper.Comparison]:
     """The sets on which both the paper and we have this model."""
     if model not in held.models:
         return []
     pairs = [(name, scores.papers(model, name)) for name in held.sets if pd.notna(held.mean.loc[name, model])]
     return [
-        Row(name, "", model, float(held.mean.loc[name, model]), float(held.std.loc[name, model]), *papers)
+        paper.Comparison(name, "", model, float(held.mean.loc[name, model]), float(held.std.loc[name, model]), *papers)
         for name, papers in pairs
         if papers is not None
     ]
@@ -107,35 +105,35 @@ def _ldep_paper(held: Scores, whole: bool) -> list[Check]:
     return [Check(what, "26 of 30 sets", measured, reached)]
 
 
-def _near(row: Row) -> bool:
+def _near(row: paper.Comparison) -> bool:
     # By the printed mean: where the paper prints 100 ± 0.0 the same print is agreement.
     return abs(round(row.mean, 1) - row.paper_mean) <= DEVIATIONS * row.paper_std + 1e-9
 
 
 def _listed(missed: object) -> str:
-    titles = [names.title(row.name) for row in missed]  # type: ignore[attr-defined]
+    titles = [labels.title(row.name) for row in missed]  # type: ignore[attr-defined]
     return f"; not {', '.join(titles)}" if titles else ""
 
 
 def _means(held: Scores) -> list[Check]:
     printed = scores.printed(held.sets)
     found = []
-    for model in names.OURS:
+    for model in labels.OURS:
         if model not in held.complete:
             continue
-        shown = names.label(model)
+        shown = labels.label(model)
         if len(printed):
             ours = float(held.mean.loc[printed.index, model].mean())
             best = printed.mean().idxmax()
             found += [
-                _above(f"{shown}: mean above the paper's best model, {names.label(best)}", ours, printed[best].mean()),
+                _above(f"{shown}: mean above the paper's best model, {labels.label(best)}", ours, printed[best].mean()),
                 _above(f"{shown}: mean above the best of the paper's five, set by set", ours,
                        printed.max(axis=1).mean()),
             ]  # fmt: skip
         for other in ("mlp", "rbf_svc", "rbf_svc_tuned", "mlp_tuned"):
             if other in held.complete:
                 ours, theirs = float(held.mean[model].mean()), float(held.mean[other].mean())
-                found.append(_above(f"{shown}: mean above our own {names.label(other)}", ours, theirs))
+                found.append(_above(f"{shown}: mean above our own {labels.label(other)}", ours, theirs))
     return found
 
 

@@ -16,7 +16,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from pipeline.files import replacing, write_text
+from pipeline.common.files import replacing, write_text
 
 # Variable: on light, on dark. The hues are told apart by people who do not see all colours (after Okabe and Ito).
 THEME = {

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.reporting import drawing, names
+from pipeline.reporting import drawing, labels
 from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import LEVEL, Ranks
 
@@ -24,7 +24,7 @@ def _boxes(values: pd.DataFrame, models: list[str], xlabel: str, log: bool) -> F
     with drawing.style():
         made, axes = drawing.figure(WIDTH, _rows(models))
         for place, model in enumerate(reversed(models)):
-            held, hue = values[model].dropna().to_numpy(), drawing.colour(names.family(model))
+            held, hue = values[model].dropna().to_numpy(), drawing.colour(labels.family(model))
             axes.boxplot(
                 held, positions=[place], orientation="horizontal", widths=0.6, patch_artist=True, showfliers=False,
                 boxprops={"facecolor": (*_rgb(hue), 0.18), "edgecolor": hue},
@@ -33,7 +33,7 @@ def _boxes(values: pd.DataFrame, models: list[str], xlabel: str, log: bool) -> F
             )  # fmt: skip
             # Beside each other, in a fixed order, so that equal ones can be seen.
             axes.scatter(held, place + np.linspace(-0.2, 0.2, len(held)), s=6, color=hue, linewidths=0, alpha=0.7)
-        axes.set_yticks(range(len(models)), [names.label(model) for model in reversed(models)])
+        axes.set_yticks(range(len(models)), [labels.label(model) for model in reversed(models)])
         axes.set(xlabel=xlabel, ylim=(-0.6, len(models) - 0.4))
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
@@ -61,8 +61,8 @@ def ranking(found: Ranks) -> Figure:
     import scikit_posthocs
     from matplotlib import pyplot
 
-    shown = {model: names.label(model) for model in found.mean.index}
-    hues = {shown[model]: drawing.colour(names.family(model)) for model in shown}
+    shown = {model: labels.label(model) for model in found.mean.index}
+    hues = {shown[model]: drawing.colour(labels.family(model)) for model in shown}
     with drawing.style():
         made, axes = drawing.figure(WIDTH + 1.8, 0.9 + 0.18 * len(shown))
         axes.grid(visible=False)
@@ -86,7 +86,7 @@ def score_and_time(held: Scores, cost: pd.DataFrame, fits: pd.Series) -> Figure:
         drawing.plain_numbers(axes.xaxis)
         ends = {}
         for model in held.complete:
-            hue, level = drawing.colour(names.family(model)), held.mean[model].mean()
+            hue, level = drawing.colour(labels.family(model)), held.mean[model].mean()
             alone, whole = cost["fitting"][model] / fits[model], cost["total"][model] / fits[model]
             if whole > 1.05 * alone:
                 axes.plot([alone, whole], [level, level], color=hue, linewidth=1, alpha=0.6)
@@ -97,9 +97,9 @@ def score_and_time(held: Scores, cost: pd.DataFrame, fits: pd.Series) -> Figure:
         low, high = axes.get_ylim()
         places = _apart([(level - low) / (high - low) for _, level in ends.values()], 0.055)
         for (model, end), place in zip(ends.items(), places):
-            hue = drawing.colour(names.family(model))
+            hue = drawing.colour(labels.family(model))
             axes.annotate(
-                names.label(model), end, (1.03, place), textcoords="axes fraction", va="center", fontsize=8, color=hue,
+                labels.label(model), end, (1.03, place), textcoords="axes fraction", va="center", fontsize=8, color=hue,
                 arrowprops={"arrowstyle": "-", "color": hue, "linewidth": 0.6, "alpha": 0.5, "shrinkB": 4,
                             "relpos": (0, 0.5)},
             )  # fmt: skip
@@ -139,9 +139,9 @@ def wins(tally: pd.DataFrame) -> Figure:
             axes.bar(column, 1, 1, row - 0.5, color=hue, alpha=0.55 * abs(lead), linewidth=0)
             axes.text(column, row, f"{won}/{tied}/{lost}", ha="center", va="center", fontsize=7.5)
         axes.set_xticks(
-            range(count), [names.label(model) for model in models], rotation=40, ha="left", color=drawing.INK
+            range(count), [labels.label(model) for model in models], rotation=40, ha="left", color=drawing.INK
         )
-        axes.set_yticks(range(count), [names.label(model) for model in models])
+        axes.set_yticks(range(count), [labels.label(model) for model in models])
         axes.xaxis.tick_top()
         axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
         axes.spines[["left", "bottom"]].set_visible(False)
@@ -169,7 +169,7 @@ def chosen(table: pd.DataFrame) -> Figure | None:
                 places = [place for place, count in counts.items() if count == folds]
                 axes.scatter(*zip(*places), s=26 * folds, color=drawing.colour(hue), alpha=0.75, linewidths=0)
             axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
-            axes.set_yticks(range(len(sets)), [names.title(name) for name in reversed(sets)])
+            axes.set_yticks(range(len(sets)), [labels.title(name) for name in reversed(sets)])
             parts = ("r1, pieces of the dilation", "r2, pieces of the erosion")
             axes.set(title=parts[which - 1], xlim=(-0.6, len(sizes) - 0.4), ylim=(-0.7, len(sets) - 0.3))
             axes.spines["left"].set_visible(False)
@@ -182,12 +182,12 @@ def costs(cost: pd.DataFrame) -> Figure:
     with drawing.style():
         made, axes = drawing.figure(WIDTH, _rows(models))
         for place, model in enumerate(models):
-            row, hue = cost.loc[model], drawing.colour(names.family(model))
+            row, hue = cost.loc[model], drawing.colour(labels.family(model))
             axes.barh(place, row["fitting"], color=hue, height=0.6)
             axes.barh(place, row["tuning"], left=row["fitting"], color=(*_rgb(hue), 0.35), height=0.6)
             axes.annotate(f"{amount(row['total'])} · {row['share']:.1%}", (row["total"], place), (5, 0),
                           textcoords="offset points", va="center", fontsize=8, color=drawing.MUTED)  # fmt: skip
-        axes.set_yticks(range(len(models)), [names.label(model) for model in models])
+        axes.set_yticks(range(len(models)), [labels.label(model) for model in models])
         axes.set(xlabel="CPU seconds of all sets and folds: fits (full), tuning (pale)")
         axes.margins(x=0.24)
         axes.set_xlim(left=0)

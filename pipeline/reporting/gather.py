@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline import paths
-from pipeline.errors import UserError, first_line, nearest
-from pipeline.files import write_text
-from pipeline.fitting import METRICS
-from pipeline.results import COLUMNS
+from pipeline.common.errors import UserError, first_line, nearest
+from pipeline.common.files import write_text
+from pipeline.config import paths
+from pipeline.execution.results import COLUMNS
+from pipeline.fitting.metrics import METRICS
 
 TEXT = ("dataset", "model", "metric", "solver", "settings", "source", "status", "message")
 # Of METRICS, those that cannot be negative. One that was added may be, as a correlation is.

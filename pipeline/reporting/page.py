@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 
-from pipeline.reporting import drawing, names, table1
+from pipeline.reporting import drawing, labels, table1
 from pipeline.reporting.figures import amount
 from pipeline.reporting.summary import p_text
 
@@ -22,7 +22,7 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(label=names.label, family=names.family, title_of=names.title, p=p_text, amount=amount,
+    environment.filters.update(label=labels.label, family=labels.family, title_of=labels.title, p=p_text, amount=amount,
                                signed=table1.signed)  # fmt: skip
     style = drawing.variables() + (FOLDER / "page.css").read_text(encoding="utf-8")
     script = (FOLDER / "page.js").read_text(encoding="utf-8")

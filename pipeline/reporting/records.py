@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
+from pipeline.config import paths
 
 
 def provenance(names: Sequence[str], root: Path) -> dict[str, dict[str, Any]]:

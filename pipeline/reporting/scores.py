@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import median_abs_deviation
 
-from pipeline import paper
-from pipeline.reporting import names
+from pipeline.reporting import labels, paper
 
 
 @dataclass(frozen=True)
@@ -81,4 +80,4 @@ def printed(sets: list[str]) -> pd.DataFrame:
 def papers(model: str, dataset: str) -> tuple[float, float] | None:
     """The paper's mean and deviation for a model of ours on a set, if it has both."""
     held = paper.table().get(dataset)
-    return held[names.PAPERS[model]] if held and model in names.PAPERS else None
+    return held[labels.PAPERS[model]] if held and model in labels.PAPERS else None

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from pipeline.reporting import names, scores
+from pipeline.reporting import labels, scores
 from pipeline.reporting.scores import Scores
 
 LEVEL = 0.05
@@ -85,13 +85,13 @@ def claims(held: Scores) -> list[Claim]:
         others["the paper's ℓ-DEP"] = paper["ldep"]
         best = paper.mean().idxmax()
         if best != "ldep":
-            others[f"the paper's best model ({names.label(best)})"] = paper[best]
+            others[f"the paper's best model ({labels.label(best)})"] = paper[best]
         others["the best of the paper's five, set by set"] = paper.max(axis=1)
     for model in held.models:
-        if model in RIVALS or names.family(model) == "other":
-            others[names.label(model)] = held.mean[model]
+        if model in RIVALS or labels.family(model) == "other":
+            others[labels.label(model)] = held.mean[model]
     found = []
-    for model in names.OURS:
+    for model in labels.OURS:
         for other, values in others.items() if model in held.models else ():
             claim = _compare(model, other, held.mean[model], values)
             if claim is not None:

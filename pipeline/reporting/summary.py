@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline import paper
-from pipeline.reporting import names, scores
+from pipeline.reporting import labels, paper, scores
 from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import LEVEL, Claim, Ranks, smallest_p
 
@@ -50,19 +49,19 @@ def _means(held: Scores) -> list[str]:
     complete = summary.loc[held.complete, "mean"].sort_values(ascending=False, kind="stable")
     if complete.empty:
         return ["No model has a result on every set."]
-    on = f"{len(held.sets)} sets" if len(held.sets) > 1 else names.title(held.sets[0])
+    on = f"{len(held.sets)} sets" if len(held.sets) > 1 else labels.title(held.sets[0])
     found = [
-        f"Best mean accuracy on {on}: " + ", ".join(f"{names.label(m)} {v:.1f}" for m, v in complete[:3].items()) + "."
+        f"Best mean accuracy on {on}: " + ", ".join(f"{labels.label(m)} {v:.1f}" for m, v in complete[:3].items()) + "."
     ]
     printed = scores.printed(held.sets)
-    ours = [model for model in (*names.OURS, "ldep_paper") if model in held.complete]
+    ours = [model for model in (*labels.OURS, "ldep_paper") if model in held.complete]
     if len(printed) and ours:
-        shown = ", ".join(f"{names.label(m)} {held.mean.loc[printed.index, m].mean():.1f}" for m in ours)
+        shown = ", ".join(f"{labels.label(m)} {held.mean.loc[printed.index, m].mean():.1f}" for m in ours)
         best = printed.mean().idxmax()
         where = "" if len(printed) == len(held.sets) else f" (on the {len(printed)} sets that it has)"
         found.append(
             f"Here: {shown}. In the paper{where}: ℓ-DEP {printed['ldep'].mean():.1f}, its best model "
-            f"({names.label(best)}) {printed[best].mean():.1f}, the best of its five set by set "
+            f"({labels.label(best)}) {printed[best].mean():.1f}, the best of its five set by set "
             f"{printed.max(axis=1).mean():.1f}."
         )  # fmt: skip
     return found
@@ -70,7 +69,7 @@ def _means(held: Scores) -> list[str]:
 
 def _claims(claims: list[Claim]) -> list[str]:
     found = []
-    for model in names.OURS:
+    for model in labels.OURS:
         mine = [claim for claim in claims if claim.ours == model]
         if not mine:
             continue
@@ -85,7 +84,7 @@ def _claims(claims: list[Claim]) -> list[str]:
             parts.append(f"no difference is shown against any of the {len(mine)} compared (p at least {p_text(least)})")
         elif open_:
             parts.append(f"no difference is shown against {_list(open_)}")
-        found.append(f"Tested, {names.label(model)}: {'; '.join(parts)}.")
+        found.append(f"Tested, {labels.label(model)}: {'; '.join(parts)}.")
     return found
 
 
@@ -100,7 +99,7 @@ def _ranks(ranks: Ranks | None) -> list[str]:
     first = ranks.mean.index[0]
     said = "differ" if ranks.p < LEVEL else "cannot be told apart"
     return [
-        f"By mean rank {names.label(first)} comes first ({ranks.mean.iloc[0]:.1f} of {len(ranks.mean)}). Over all "
+        f"By mean rank {labels.label(first)} comes first ({ranks.mean.iloc[0]:.1f} of {len(ranks.mean)}). Over all "
         f"models the ranks {said} (Friedman, {EQUALS}{p_text(ranks.p)})."
     ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pipeline.reporting import names, scores
+from pipeline.reporting import labels, scores
 from pipeline.reporting.scores import Scores
 
 EMPTY = "–"
@@ -40,7 +40,7 @@ class Line:
 def lines(held: Scores, sources: dict[str, str]) -> list[Line]:
     best = held.best()
     found = [
-        Line(names.title(name), sources[name], [_cell(held, best, name, model) for model in held.models])
+        Line(labels.title(name), sources[name], [_cell(held, best, name, model) for model in held.models])
         for name in held.sets
     ]
     summary = held.over_sets()
@@ -73,9 +73,9 @@ def _summary_cell(held: Scores, summary: pd.DataFrame, model: str, middle: str, 
         return Cell(f"{text} ({int(row['sets'])} sets)", False, float(row[middle]))
     papers = scores.printed(held.sets)
     best = round(row[middle], 1) == top
-    if model not in names.PAPERS or len(papers) < len(held.sets):
+    if model not in labels.PAPERS or len(papers) < len(held.sets):
         return Cell(text, best, float(row[middle]))
-    column = papers[names.PAPERS[model]]
+    column = papers[labels.PAPERS[model]]
     theirs = column.mean() if middle == "mean" else column.median()
     around = column.std(ddof=0) if middle == "mean" else (column - theirs).abs().median()
     return Cell(text, best, float(row[middle]), _pm(theirs, around), float(row[middle] - theirs))
@@ -88,7 +88,7 @@ def _pm(value: float, spread: float) -> str:
 
 def _compared(held: Scores, table: list[Line]) -> tuple[list[int], list[Line]]:
     """The columns that the paper has too, and the lines with a figure of the paper in them."""
-    columns = [i for i, model in enumerate(held.models) if model in names.PAPERS]
+    columns = [i for i, model in enumerate(held.models) if model in labels.PAPERS]
     return columns, [line for line in table if any(line.cells[i].papers for i in columns)]
 
 
@@ -118,12 +118,12 @@ def csv(held: Scores) -> str:
 def markdown(held: Scores, sources: dict[str, str]) -> str:
     table = lines(held, sources)
     bold: Callable[[Cell], str] = lambda cell: f"**{cell.text}**" if cell.best else cell.text  # noqa: E731
-    head = ["set", *map(names.label, held.models), "data from"]
+    head = ["set", *map(labels.label, held.models), "data from"]
     body = [[line.title, *map(bold, line.cells), line.source] for line in table]
     parts = ["# Table 1", CAPTION, _md(head, body)]
     columns, compared = _compared(held, table)
     if compared:
-        head = ["set", *(text for i in columns for text in (names.label(held.models[i]), "paper", "difference"))]
+        head = ["set", *(text for i in columns for text in (labels.label(held.models[i]), "paper", "difference"))]
         body = [[line.title, *_threes(line, columns)] for line in compared]
         parts += ["## Beside the paper's", COMPARED, _md(head, body)]
     return "\n\n".join(parts) + "\n"
@@ -160,14 +160,14 @@ def latex(held: Scores, sources: dict[str, str]) -> str:
 
     parts = [
         f"% {CAPTION}\n% Needs \\usepackage{{booktabs}}.",
-        _tabular(["Data set", *map(names.label, held.models)],
+        _tabular(["Data set", *map(labels.label, held.models)],
                  [[_tex(line.title), *map(shown, line.cells)] for line in table], sum(line.below for line in table)),
     ]  # fmt: skip
     columns, compared = _compared(held, table)
     if compared:
         head = ["Data set"]
         for i in columns:
-            head += [names.label(held.models[i]), "paper", r"$\Delta$"]
+            head += [labels.label(held.models[i]), "paper", r"$\Delta$"]
         body = [[_tex(line.title), *map(_tex, _threes(line, columns))] for line in compared]
         parts += [f"% {COMPARED}", _tabular(head, body, sum(line.below for line in compared))]
     return "\n".join(parts) + "\n"

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline import fitting, paths, pictures
-from pipeline.errors import UserError, first_line
-from pipeline.reporting import drawing, names
+from pipeline.common.errors import UserError, first_line
+from pipeline.config import paths
+from pipeline.execution.inputs import load_training_data
+from pipeline.reporting import drawing, labels, run_figures
 from pipeline.reporting.scores import Scores
 
 COLUMNS = 2
@@ -35,8 +36,8 @@ def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None
                 start = curve["objective"].iloc[0]
                 share = curve["objective"] / start if start > 0 else curve["objective"]
                 axes.plot(curve["iteration"].clip(lower=1), share.clip(lower=1e-3), linewidth=1, alpha=0.65,
-                          color=drawing.colour(names.family(model)))  # fmt: skip
-            axes.set(title=names.label(model), xscale="log", yscale="log", ylim=(8e-4, 3))
+                          color=drawing.colour(labels.family(model)))  # fmt: skip
+            axes.set(title=labels.label(model), xscale="log", yscale="log", ylim=(8e-4, 3))
             drawing.plain_numbers(axes.xaxis, axes.yaxis)
             axes.tick_params(length=0, which="both")
         _hide_rest(panels, len(shown))
@@ -51,7 +52,7 @@ def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
     if not path.is_file():
         return None
     grids: dict[str, Any] = _json(path, name)
-    rows = fitting.load(name, root / paths.DATA)
+    rows = load_training_data(name, root / paths.DATA)
     shown = [model for model in held.models if model in grids]
     count = -(-len(shown) // 4)
     with drawing.style():
@@ -59,9 +60,9 @@ def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
                                       squeeze=False)  # fmt: skip
         for axes, model in zip(panels.flat, shown):
             axes.grid(visible=False)
-            pictures.regions(axes, grids[model], rows, drawing.INK, points=250, size=2)
+            run_figures.regions(axes, grids[model], rows, drawing.INK, points=250, size=2)
             score = held.mean.loc[name, model]
-            axes.set_title(names.label(model) + ("" if np.isnan(score) else f" · {score:.1f}"), fontsize=8)
+            axes.set_title(labels.label(model) + ("" if np.isnan(score) else f" · {score:.1f}"), fontsize=8)
             axes.set(xticks=[], yticks=[])
         _hide_rest(panels, len(shown))
         made.supxlabel(rows.columns[0], fontsize=8, color=drawing.MUTED)

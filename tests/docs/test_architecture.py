@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-from tests.docs import pages
+from tests.support import pages
 
 PAGE = (pages.ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 

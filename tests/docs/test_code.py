@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline import models, params
-from pipeline.__main__ import _parser, main
-from tests.docs import pages
+from pipeline.commands.main import _parser, main
+from pipeline.config import params
+from pipeline.config.models import check_models
+from tests.support import pages
 
 EXTENDING = pages.ROOT / "docs/extending.md"  # tests/docs/test_extending.py runs it from top to bottom
 PYTHON = [page for page in pages.WRITTEN if pages.blocks(page, "python") and page != EXTENDING]
@@ -94,7 +95,7 @@ def check_dvc(block: pages.Block, words: list[str]) -> None:
 @pytest.mark.parametrize("block", YAML, ids=str)
 def test_parameters_are_taken(block):
     """A snippet replaces the sections it names, and adds to the classifiers."""
-    models.check(params.check(overlaid(block.text), str(block)))
+    check_models(params.check(overlaid(block.text), str(block)))
 
 
 def overlaid(snippet: str) -> dict:

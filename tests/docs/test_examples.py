@@ -8,7 +8,7 @@ import sys
 import pytest
 from matplotlib.image import imread
 
-from tests.docs import pages
+from tests.support import pages
 
 SCRIPTS = sorted(pages.ROOT.glob("examples/*.py"))
 

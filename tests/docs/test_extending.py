@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.docs import pages
 from tests.docs.test_code import overlaid
+from tests.support import pages
 
 PAGE = pages.ROOT / "docs/extending.md"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.docs import pages
+from tests.support import pages
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)

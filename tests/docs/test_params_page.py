@@ -10,8 +10,8 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from pipeline.params import Params
-from tests.docs import pages
+from pipeline.config.params import Params
+from tests.support import pages
 
 PAGE = pages.ROOT / "docs/params.md"
 # What stands in the page for a name of the user's.

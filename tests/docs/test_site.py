@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.docs import pages
+from tests.support import pages
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from pipeline import catalogue
-from pipeline.__main__ import main
-from pipeline.sources import keel, openml
-from tests.openml_server import OpenMLServer, description, running
+from pipeline.commands.main import main
+from pipeline.data.sources import openml
+from tests.support.openml_files import fill_cache, haberman_arff, point_client_at
+from tests.support.openml_server import OpenMLServer, running
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -68,61 +72,33 @@ def ldep(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -
     return run
 
 
-def point_client_at(tmp_path: Path, url: str) -> None:
-    settings = tmp_path / "config" / "openml" / "config"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(f"server = {url}/api/v1/xml\n")
-
-
-def haberman_arff() -> bytes:
-    """OpenML's haberman, made from the packaged rows, so that no data set needs to lie in this repository."""
-    frame, _ = keel.fetch(catalogue.entry("haberman"))
-    lines = ["@RELATION haberman"]
-    for name in frame.columns:
-        kind = "numeric"
-        if str(frame[name].dtype) == "category":
-            kind = "{" + ",".join(frame[name].cat.categories) + "}"
-        lines.append(f"@ATTRIBUTE {name} {kind}")
-    lines.append("@DATA")
-    lines += [
-        ",".join(f"{cell:g}" if isinstance(cell, float) else cell for cell in row)
-        for row in frame.itertuples(index=False)
-    ]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def fill_cache(folder: Path, dataset_id: int, name: str, target: str, arff: bytes) -> Path:
-    """Put a set into a cache of the client as the client would."""
-    held = folder / "datasets" / str(dataset_id)
-    held.mkdir(parents=True)
-    (held / "dataset.arff").write_bytes(arff)
-    (held / "description.xml").write_bytes(description(dataset_id, name, target, arff, "http://127.0.0.1:9/none"))
-    return held
-
-
-def snapshot(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, with its content; locks are empty and may stay."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix not in (".lock", ".log")
-    }
-
-
-def edit(arff: bytes, old: str, new: str) -> bytes:
-    assert old.encode() in arff
-    return arff.replace(old.encode(), new.encode(), 1)
-
-
-def assert_nothing_written(cache: Path, before: dict[str, bytes]) -> None:
-    assert snapshot(cache) == before
-    assert not Path("data/raw").exists()
-    assert not Path("data/provenance").exists()
-
-
 @pytest.fixture(scope="session")
 def registered_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose models are registered; to be read, not changed."""
-    from tests.pipeline import registered
+    from tests.support import registered
 
     return registered.make(tmp_path_factory.mktemp("registered"))
+
+
+@pytest.fixture
+def dvc_project(project: Path) -> Path:
+    """A git repository with the pipeline, on two small sets: a packaged one and a file of the user's."""
+    for name in ("pipeline", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvcignore", "dvc.yaml"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, project / name)
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    values["datasets"] = ["haberman", "mine"]
+    values["data"] = {"source": "offline"}
+    values["own_data"] = {"mine": {"path": "data/own/my.csv", "target": "label"}}
+    (project / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+    (project / "data/own/my.csv").write_text("size,label\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)))
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start"],
+    ):
+        subprocess.run(["git", *command], cwd=project, check=True)
+    return project

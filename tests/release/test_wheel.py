@@ -44,7 +44,7 @@ def test_it_holds_the_two_packages_with_their_data_and_nothing_else(wheel):
 
 def test_it_has_the_command_the_licence_and_the_extras(wheel):
     info = f"ldep-{version()}.dist-info"
-    assert "ldep = pipeline.__main__:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert "ldep = pipeline.commands.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert f"{info}/licenses/LICENSE" in wheel.namelist()
     metadata = wheel.read(f"{info}/METADATA").decode()
     required = re.findall(r"^Requires-Dist: (\w[\w-]*)[^;\n]*$", metadata, flags=re.MULTILINE)

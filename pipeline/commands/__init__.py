@@ -1,0 +1,1 @@
+"""The command `ldep`, and its subcommands that are not stages."""

@@ -1,0 +1,1 @@
+"""Errors, files, locks and progress: what every room may use."""

@@ -1,0 +1,63 @@
+"""Every model of params.yaml is built once before anything runs, so that a mistake is reported immediately."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from pipeline.common.errors import UserError, nearest
+from pipeline.config.params import Params
+from pipeline.fitting.models import ModelError, build, settings_for
+from pipeline.fitting.specs import Space
+
+
+def check_models(params: Params) -> None:
+    """Build each model that is to run, and each end of each search space; UserError names the entry that is wrong."""
+    if not params.models:
+        raise UserError("models: the list is empty; name some of classifiers.")
+    for name in params.models:
+        _check(name, params)
+
+
+def _check(name: str, params: Params) -> None:
+    entry = params.classifiers[name]
+    where = f"classifiers.{name}"
+    if entry.of is not None:
+        _check(entry.of, params)
+    settings = settings_for(name, params.classifiers, {}, rows=100, features=1)
+    estimator = _try(f"{where}", entry.class_, settings)
+    if not is_classifier(estimator):
+        raise UserError(f"{where}: {entry.class_} is no classifier.")
+    if entry.budget is not None:
+        _try(f"{where}.budget.instead", entry.class_, {**settings, **entry.budget.instead})
+    _try(f"{where}.while_tuning", entry.class_, {**settings, **entry.while_tuning})
+    for parameter, space in entry.search.items():
+        ends = space.choices if space.choices is not None else [space.low, space.high]
+        for value in ends:
+            _try(f"{where}.search.{parameter}", entry.class_, {**settings, parameter: value})
+    for number, first in enumerate(entry.first):
+        for parameter, value in first.items():
+            if not _inside(value, entry.search[parameter]):
+                raise UserError(f"{where}.first.{number}: {parameter} = {value!r} is not in its search space.")
+
+
+def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
+    try:
+        estimator = build(path, settings)
+        if hasattr(estimator, "_parameter_constraints"):  # what scikit-learn's own fit asks first
+            estimator._validate_params()
+        return estimator
+    except ModelError as error:
+        hint = f"; {nearest(error.given, error.valid)}" if error.valid else ""
+        raise UserError(f"params.yaml: {where}: {error}{hint}") from None
+    except (ValueError, TypeError) as error:
+        raise UserError(f"params.yaml: {where}: {error}") from None
+
+
+def _inside(value: Any, space: Space) -> bool:
+    if space.choices is not None:
+        return value in space.choices
+    assert space.low is not None
+    assert space.high is not None
+    return isinstance(value, (int, float)) and space.low <= value <= space.high

@@ -1,0 +1,182 @@
+"""params.yaml, checked once, at the door. A new section is one more class, and one more field of Params."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import yaml
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+
+from pipeline.common import identifiers
+from pipeline.common.errors import UserError, nearest
+from pipeline.config import catalogue, paths
+from pipeline.fitting.specs import Classifier, Impute, MetricName, Section, Tuning
+
+Name = Annotated[str, AfterValidator(identifiers.safe)]
+
+
+class Data(Section):
+    source: str = Field(default="auto", min_length=1)
+    timeout: float = Field(default=30, gt=0, le=3600)
+    retries: int = Field(default=2, ge=0, le=10)
+
+
+class OwnData(Section):
+    path: str = Field(min_length=1)
+    target: str = Field(min_length=1)
+    ignore: list[str] = Field(default_factory=list)
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    encoding: str = "utf-8"
+
+
+class Split(Section):
+    folds: int = Field(default=5, ge=2, le=1000)
+    seed: int = Field(default=1, ge=0, le=2**32 - 1)
+
+
+class Execution(Section):
+    seed: int = Field(default=0, ge=0, le=2**32 - 1)
+    n_jobs: int | None = Field(default=None, ge=1, le=1024)
+    backend: Literal["local", "dask"] = "local"
+    scheduler: str | None = Field(default=None, pattern=r"^(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+$")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Execution:
+        if self.scheduler is not None and self.backend != "dask":
+            raise ValueError("scheduler needs backend: dask")
+        return self
+
+
+class Tracking(Section):
+    enabled: bool = True
+    experiment: str = Field(default="ldep", min_length=1, max_length=200)
+    models: bool = True
+
+
+class Register(Section):
+    metric: MetricName = "accuracy"
+    margin: float = Field(default=0, ge=0, le=1)
+    candidates: list[Name] = Field(default_factory=list)
+
+
+class Params(Section):
+    data: Data = Data()
+    datasets: list[Name] = Field(min_length=1)
+    own_data: dict[Name, OwnData] = Field(default_factory=dict)
+    impute: Impute = Impute()
+    split: Split = Split()
+    models: list[Name] = Field(default_factory=list)
+    classifiers: dict[Name, Classifier] = Field(default_factory=dict)
+    tuning: Tuning = Tuning()
+    execution: Execution = Execution()
+    tracking: Tracking = Tracking()
+    # A model has a method `register` already.
+    register_: Register = Field(default=Register(), alias="register")
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Params:
+        known = catalogue.load()
+        for name in self.own_data:
+            if name in known:
+                raise ValueError(f"own_data.{name}: the catalogue has a set of this name; choose another")
+        for name in self.datasets:
+            if name not in known and name not in self.own_data:
+                hint = nearest(name, [*known, *self.own_data])
+                raise ValueError(f"datasets: '{name}' is neither in the catalogue nor in own_data; {hint}")
+            if self.datasets.count(name) > 1:
+                raise ValueError(f"datasets: '{name}' is listed twice")
+        return self
+
+    @model_validator(mode="after")
+    def _models_are_known(self) -> Params:
+        for name in self.models:
+            if name not in self.classifiers:
+                raise ValueError(f"models: '{name}' is not one of classifiers; {nearest(name, self.classifiers)}")
+            if self.models.count(name) > 1:
+                raise ValueError(f"models: '{name}' is listed twice")
+        for name in self.register_.candidates:
+            if name not in self.classifiers:
+                hint = nearest(name, self.classifiers)
+                raise ValueError(f"register.candidates: '{name}' is not one of classifiers; {hint}")
+        for name, entry in self.classifiers.items():
+            if entry.of is None:
+                continue
+            if entry.of not in self.classifiers:
+                hint = nearest(entry.of, self.classifiers)
+                raise ValueError(f"classifiers.{name}.of: '{entry.of}' is not one of classifiers; {hint}")
+            if self.classifiers[entry.of].of is not None:
+                raise ValueError(f"classifiers.{name}.of: '{entry.of}' is itself of another model")
+        return self
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key stands once: PyYAML would take the last one, and say nothing of the others."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"'{key.value}' stands twice, the second time in line {line}; remove one of them"
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def load(path: Path = paths.PARAMS) -> Params:
+    """Read and check a parameter file; UserError names the key that is wrong."""
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except FileNotFoundError:
+        raise UserError(f"{path} is not here; run this in the project's folder, or pass --params.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read: {error}.") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from None
+    return check(values, str(path))
+
+
+def check(values: Any, where: str = "params.yaml") -> Params:
+    """Check parameters that are at hand as plain values."""
+    if not isinstance(values, dict):
+        raise UserError(f"{where} holds {type(values).__name__}, not a mapping of sections (data, datasets, ...).")
+    try:
+        return Params.model_validate(values)
+    except ValidationError as error:
+        lines = [f"{where}: {_in_words(item)}" for item in error.errors()]
+        raise UserError("\n".join(lines)) from None
+
+
+def _in_words(item: Any) -> str:
+    key = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"unknown key '{key}'; {nearest(str(item['loc'][-1]), _valid_keys(item['loc'][:-1]))}"
+    if item["type"] == "missing":
+        return f"'{key}' is missing."
+    message = item["msg"].removeprefix("Value error, ")
+    if not item["loc"]:  # a check across sections: the message names its keys itself
+        return message
+    if item["loc"][0] == "datasets" and isinstance(item["input"], dict):
+        return (
+            f"'{key}' is a mapping. List the name under 'datasets', and put the file under "
+            "'own_data: {NAME: {path: ..., target: ...}}'."
+        )
+    return f"'{key}': {message[:1].lower()}{message[1:]}; found {item['input']!r}."
+
+
+def _valid_keys(location: tuple[Any, ...]) -> list[str]:
+    model: Any = Params
+    for part in location:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            fields = {field.alias or name: field for name, field in model.model_fields.items()}
+            model = fields[part].annotation
+            options = [kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+            model = options[0] if get_origin(model) is UnionType else model
+        else:  # dict[Name, OwnData]: any name leads to the value's type
+            model = get_args(model)[-1]
+    return [field.alias or name for name, field in model.model_fields.items()]

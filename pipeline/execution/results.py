@@ -1,0 +1,94 @@
+"""What train hands on: one tidy table, the curves behind it, and the small files that DVC shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.common.files import write_json, write_text
+from pipeline.config import paths
+from pipeline.execution.plan import Plan
+from pipeline.fitting.fit import MODEL_FOLD
+from pipeline.fitting.metrics import METRICS
+
+COLUMNS = [
+    "dataset", "model", "fold", "metric", "value",
+    "fit_seconds", "fit_cpu_seconds", "predict_seconds", "tune_seconds", "tune_cpu_seconds", "trials",
+    "objective", "iterations", "solver", "settings", "source", "status", "message",
+]  # fmt: skip
+Records = dict[tuple[str, int], dict[str, Any]]
+
+
+def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
+    """One row a model, fold and metric. A model that failed on a fold has its rows there too, without a value."""
+    rows = []
+    for model in plan.models:
+        for fold in range(plan.folds):
+            record = records[model, fold]
+            choice = record["tuning"]
+            shared = {
+                "dataset": plan.dataset,
+                "model": model,
+                "fold": fold,
+                **{name: record.get(name) for name in ("fit_seconds", "fit_cpu_seconds", "predict_seconds")},
+                "tune_seconds": choice.get("seconds", 0.0),
+                "tune_cpu_seconds": choice.get("cpu_seconds", 0.0),
+                "trials": choice.get("trials", 0),
+                "objective": record.get("objective"),
+                "iterations": record.get("iterations"),
+                "solver": record["solver"],
+                "settings": json.dumps(record["settings"], sort_keys=True),
+                "source": source,
+                "status": record["status"],
+                "message": "; ".join(filter(None, [choice.get("message"), record["message"]])),
+            }
+            values = record.get("metrics", {})
+            rows += [{**shared, "metric": metric, "value": values.get(metric)} for metric in METRICS]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
+
+
+def read(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
+    """The tidy table of one set, as written by train."""
+    return pd.read_csv(folder / name / "results.csv", dtype={"iterations": "Int64"})
+
+
+def write(plan: Plan, records: Records, table: pd.DataFrame, root: Path = Path()) -> None:
+    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/."""
+    name, folder = plan.dataset, root / paths.RESULTS / plan.dataset
+    curves = pd.DataFrame(
+        [
+            (model, fold, iteration, objective)
+            for (model, fold), record in sorted(records.items())
+            for iteration, objective in zip(*record.get("curve", {"iteration": [], "objective": []}).values())
+        ],
+        columns=["model", "fold", "iteration", "objective"],
+    )
+    accuracy = table[table["metric"] == "accuracy"]
+    _csv(table, folder / "results.csv")
+    _csv(curves, folder / "curves.csv")
+    first_fits = {model: records[model, MODEL_FOLD] for model in plan.models}  # in this order, whichever ended first
+    boundaries = {model: record["boundary"] for model, record in first_fits.items() if "boundary" in record}
+    if boundaries:
+        write_json(folder / "boundaries.json", boundaries)
+    values = accuracy.groupby("model", sort=False)["value"]
+    means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
+    write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})
+    plots = root / paths.PLOTS / name
+    _csv(accuracy[["model", "fold", "value"]].rename(columns={"value": "accuracy"}), plots / "scores.csv")
+    first = curves[curves["fold"] == 0].drop(columns="fold")
+    # Hinge sums and mean cross-entropies on one axis: each as a share of where it began.
+    start = first.groupby("model")["objective"].transform("first")
+    _csv(first.assign(objective=first["objective"] / start.where(start > 0, 1.0)), plots / "convergence.csv")
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean and sample deviation of the accuracy, in per cent, of each model."""
+    accuracy = table[table["metric"] == "accuracy"].groupby("model", sort=False)["value"]
+    return pd.DataFrame({"mean": 100 * accuracy.mean(), "std": 100 * accuracy.std(ddof=1)})
+
+
+def _csv(table: pd.DataFrame, path: Path) -> None:
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))

@@ -1,0 +1,120 @@
+"""What a model is fitted with, as params.yaml describes it: the types of its sections, and their defaults."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from pipeline.fitting.metrics import METRICS
+
+
+class Section(BaseModel):
+    """Every key is known and has its declared type; nothing is converted silently, nothing is ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Impute(Section):
+    strategy: Literal["mean", "median", "most_frequent", "constant"] = "mean"
+    fill_value: float = Field(default=0, allow_inf_nan=False)
+    scope: Literal["dataset", "fold"] = "dataset"
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, str):
+        raise ValueError("a number is needed, not text; YAML takes 1e-8 for text, and 1.0e-8 for a number")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError("a finite number is needed")
+    return value
+
+
+Number = Annotated[Any, AfterValidator(_number)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        for key, held in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"the key {key!r} is no text; write it in quotes")
+            _plain(held)
+    elif isinstance(value, (list, tuple)):
+        for held in value:
+            _plain(held)
+    elif value is not None and not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"{value!r} is neither a number nor text; write it in quotes")
+    return value
+
+
+# What JSON can hold: results and journals have the settings in it.
+Plain = Annotated[Any, AfterValidator(_plain)]
+
+
+class Space(Section):
+    """Where a parameter is searched: `choices`, or a range from `low` to `high`, of whole numbers if both are."""
+
+    choices: list[Plain] | None = Field(default=None, min_length=1)
+    low: Number = None
+    high: Number = None
+    log: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Space:
+        if self.choices is not None:
+            if (self.low, self.high, self.log) != (None, None, False):
+                raise ValueError("give either choices, or low and high")
+            return self
+        if self.low is None or self.high is None:
+            raise ValueError("give either choices, or low and high")
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        if self.log and self.low <= 0:
+            raise ValueError("on a log scale low must be above 0")
+        return self
+
+
+class Budget(Section):
+    """What exact CCP may cost, and the parameters to take where it would cost more."""
+
+    seconds: float = Field(gt=0, allow_inf_nan=False)
+    instead: dict[str, Plain]
+
+
+class Classifier(Section):
+    class_: str = Field(alias="class", pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
+    params: dict[str, Plain] = {}
+    search: dict[str, Space] = {}
+    first: list[dict[str, Plain]] = []
+    while_tuning: dict[str, Plain] = {}
+    trials: int | None = Field(default=None, ge=1, le=100_000)
+    of: str | None = None
+    budget: Budget | None = None
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Classifier:
+        if not self.search and (self.first or self.while_tuning or self.trials):
+            raise ValueError("first, while_tuning and trials need a search")
+        if self.of is not None and self.search:
+            raise ValueError("a model of another one takes over its settings; it cannot have a search of its own")
+        for settings in self.first:
+            if set(settings) != set(self.search):
+                raise ValueError(f"first: {settings} does not give a value for each of {', '.join(self.search)}")
+        return self
+
+
+def _metric(name: str) -> str:
+    if name not in METRICS:
+        raise ValueError(f"it is one of {', '.join(METRICS)}")
+    return name
+
+
+MetricName = Annotated[str, AfterValidator(_metric)]
+
+
+class Tuning(Section):
+    trials: int = Field(default=20, ge=1, le=100_000)
+    seconds: float = Field(default=3600, gt=0, allow_inf_nan=False)
+    folds: int = Field(default=3, ge=2, le=100)
+    metric: MetricName = "accuracy"
+    behind: float = Field(default=0.03, ge=0, le=1)

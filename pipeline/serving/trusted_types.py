@@ -1,0 +1,35 @@
+"""The types that a model file may name: a reviewed list. Anything else in a file is refused before it is built.
+
+skops builds what a file names and calls nothing else, so a type is safe here if making one, and setting its attributes,
+runs no code that the file chooses. All of these hold numbers and settings alone. To serve another kind of classifier,
+read what its constructor and `__setstate__` do, and add its types here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Ours.
+OWN = (
+    "ldep.estimators.committee.LDEPCommittee",
+    "ldep.estimators.dep.DEPClassifier",
+    "ldep.estimators.dep.DilationPerceptron",
+    "ldep.estimators.dep.ErosionPerceptron",
+    "ldep.estimators.ldep.LDEPClassifier",
+    "ldep.estimators.maxout.MaxoutClassifier",
+    "ldep.estimators.rdep.RDEPClassifier",
+    "ldep.estimators.streaming.StreamingLDEPClassifier",
+    "pipeline.encoding.encoder.RawEncoder",
+)
+# Parts of scikit-learn's and numpy's that skops does not trust of itself: records of numbers.
+OTHERS = (
+    "numpy.dtype",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+)
+TYPES = OWN + OTHERS
+
+
+def foreign(found: Iterable[str]) -> list[str]:
+    """Those of the types that skops asks about which are not on the list."""
+    return sorted(set(found) - set(TYPES))

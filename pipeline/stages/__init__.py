@@ -1,0 +1,1 @@
+"""One module per stage of dvc.yaml: check, fetch, impute, split, train, register, report."""

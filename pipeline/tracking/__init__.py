@@ -1,0 +1,1 @@
+"""MLflow tracking: the connection, the runs of a data set, and what each run contains."""

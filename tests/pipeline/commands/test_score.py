@@ -1,0 +1,136 @@
+"""Batch scoring of files: the same answers, whole files only, bounded memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+
+from pipeline.commands import score
+from pipeline.commands.main import main
+from pipeline.common.errors import UserError
+from pipeline.registry import download
+from tests.support import registered
+
+URI = f"models:/ldep-{registered.NAME}@champion"
+BASELINE = f"models:/ldep-{registered.BASELINE}@champion"
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return registered.rows(200, seed=2)
+
+
+def scored(project: Path, source: Path, target: Path, explain: bool = False, uri: str = URI) -> pd.DataFrame:
+    score.run(uri, source, target, explain, project)
+    return pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
+
+
+def test_each_kind_of_file_gives_the_same_table(registered_project, frame, tmp_path):
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    frame.to_parquet(tmp_path / "in.parquet")
+    frame.astype({"colour": "category"}).to_parquet(tmp_path / "categories.parquet")
+    expected = download.load(URI, registered_project).predict(frame, {"output": "scores"})
+    tables = [
+        scored(registered_project, tmp_path / source, tmp_path / target, explain=True)
+        for source in ("in.csv", "in.parquet", "categories.parquet")
+        for target in ("out.csv", "out.parquet")
+    ]
+    for table in tables:
+        assert table["class"].tolist() == [record["class"] for record in expected]
+        assert table["decision"].tolist() == [record["decision"] for record in expected]
+        total = table.filter(like="contribution_of_").sum(axis=1) + table["bias"]
+        np.testing.assert_allclose(total, table["decision"], rtol=1e-9, atol=1e-9)
+
+
+def test_a_file_in_many_pieces_is_the_file_in_one(registered_project, frame, tmp_path, monkeypatch):
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    frame.to_parquet(tmp_path / "in.parquet")
+    whole = scored(registered_project, tmp_path / "in.csv", tmp_path / "whole.parquet")
+    monkeypatch.setattr(score, "ROWS", 7)
+    monkeypatch.setattr(score, "BYTES", 512)
+    for source in ("in.csv", "in.parquet"):
+        pieces = scored(registered_project, tmp_path / source, tmp_path / "pieces.parquet")
+        pd.testing.assert_frame_equal(pieces, whole)
+
+
+def test_a_baseline_scores_too_but_explains_nothing(registered_project, frame, tmp_path):
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", uri=BASELINE)
+    expected = download.load(BASELINE, registered_project).predict(frame)
+    assert table["class"].tolist() == expected
+    with pytest.raises(UserError, match="SVC has no exact explanation; leave --explain out"):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", explain=True, uri=BASELINE)
+
+
+def test_an_error_names_the_cell_and_leaves_no_file(registered_project, frame, tmp_path):
+    frame.loc[20, "width"] = np.inf
+    frame.to_parquet(tmp_path / "in.parquet")
+    with pytest.raises(UserError, match="row 20, column 'width': the number is infinite"):
+        scored(registered_project, tmp_path / "in.parquet", tmp_path / "out.csv")
+    (tmp_path / "bad.csv").write_text("width,größe (cm),grade,colour\n1,2,3,red\nwide,2,3,red\n")
+    with pytest.raises(UserError, match=r"bad\.csv, after row 0: .*'wide'"):
+        scored(registered_project, tmp_path / "bad.csv", tmp_path / "out.csv")
+    frame.drop(columns="colour").to_csv(tmp_path / "short.csv", index=False)
+    with pytest.raises(UserError, match="colour"):
+        scored(registered_project, tmp_path / "short.csv", tmp_path / "out.csv")
+    frame.drop(columns="colour").to_parquet(tmp_path / "short.parquet")
+    with pytest.raises(UserError, match="has no column 'colour'"):
+        scored(registered_project, tmp_path / "short.parquet", tmp_path / "out.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(UserError, match="not even a line of column names"):
+        scored(registered_project, tmp_path / "empty.csv", tmp_path / "out.csv")
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(("out", ".out"))]
+
+
+def test_a_table_without_rows_gives_one(registered_project, frame, tmp_path):
+    frame.head(0).to_csv(tmp_path / "in.csv", index=False)
+    table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv")
+    assert list(table.columns) == ["class", "decision", "probability_of_yes, sold"]
+    assert table.empty
+
+
+def test_the_command_says_what_is_not_there(registered_project, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(registered_project)
+    assert main(["score", "models:/ldep-shop@nobody", "in.csv", "out.csv"]) == 1
+    assert "there is no model models:/ldep-shop@nobody" in capsys.readouterr().err
+    assert main(["score", URI, "none.csv", "out.csv"]) == 1
+    assert "none.csv is not here" in capsys.readouterr().err
+    assert main(["score", URI, "rows.xlsx", "out.csv"]) == 1
+    assert "neither .csv nor .parquet" in capsys.readouterr().err
+
+
+MEASURE = """
+import sys
+from pathlib import Path
+from pipeline import score
+for source in sys.argv[3:]:
+    score.run(sys.argv[1], Path(source), Path(source).with_stem("out"), root=Path(sys.argv[2]))
+    # Not ru_maxrss: a child's begins with its parent's.
+    print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_memory_does_not_grow_with_the_file(registered_project, tmp_path, kind):
+    """Another 1.6 million rows would take 150 MB, as numbers and answers, if they were held."""
+    part = registered.rows(50_000, seed=3).drop(columns="sold")
+    sources = [tmp_path / f"in{times}.{kind}" for times in (8, 40)]
+    for times, source in zip((8, 40), sources):
+        if kind == "csv":
+            head, lines = part.to_csv(index=False).split("\n", 1)
+            source.write_text(f"{head}\n{lines * times}")
+        else:
+            table = pyarrow.Table.from_pandas(part)
+            with pyarrow.parquet.ParquetWriter(source, table.schema) as writer:
+                for _ in range(times):
+                    writer.write_table(table)
+    command = [sys.executable, "-c", MEASURE, URI, registered_project, *sources]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    small, large = (int(peak) / 1024 for peak in done.stdout.split())
+    assert large < small + 60, (small, large)

@@ -1,0 +1,96 @@
+"""params.yaml at the door: what is wrong is named, with the key, and nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.common.errors import UserError
+from pipeline.config import params
+
+ROOT = Path(__file__).parents[3]
+OWN = {"path": "my.csv", "target": "label"}
+
+
+def test_the_projects_own_file_is_valid_and_needs_no_network():
+    from pipeline.config import catalogue
+
+    values = params.load(ROOT / "params.yaml")
+    assert all(catalogue.entry(name).packaged for name in values.datasets)
+    assert len(values.datasets) == 6
+    assert (values.data.source, values.data.timeout) == ("auto", 30)
+    assert (values.impute.strategy, values.impute.scope) == ("mean", "dataset")
+    assert (values.split.folds, values.split.seed) == (5, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"datsets": ["banana"]}, "unknown key 'datsets'; did you mean 'datasets'?"),
+        ({"datasets": ["banana"], "data": {"timout": 3}}, "unknown key 'data.timout'; did you mean 'timeout'?"),
+        ({"datasets": ["m"], "own_data": {"m": {**OWN, "delimeter": ";"}}}, "did you mean 'delimiter'?"),
+        ({"datasets": ["banana"], "data": {"timeout": "long"}}, "'data.timeout'"),
+        ({"datasets": ["banana"], "data": {"timeout": 0}}, "'data.timeout': input should be greater than 0; found 0"),
+        ({"datasets": ["banana"], "data": {"timeout": float("nan")}}, "'data.timeout'"),
+        ({"datasets": ["banana"], "data": {"retries": 99}}, "'data.retries'"),
+        ({"datasets": ["banana"], "split": {"folds": 1}}, "'split.folds'"),
+        ({"datasets": ["banana"], "split": {"folds": 5.0}}, "'split.folds'"),
+        ({"datasets": ["banana"], "impute": {"strategy": "men"}}, "'mean', 'median', 'most_frequent'"),
+        ({"datasets": ["banana"], "impute": None}, "'impute'"),
+        ({"datasets": []}, "'datasets'"),
+        ({"datasets": "banana"}, "'datasets'"),
+        ({"datasets": ["banan"]}, "did you mean 'banana'?"),
+        ({"datasets": ["banana", "banana"]}, "'banana' is listed twice"),
+        ({"datasets": ["../../etc/passwd"]}, "'datasets.0': a name has letters"),
+        ({"datasets": ["a/b"], "own_data": {"a/b": OWN}}, "letters, digits"),
+        ({"datasets": [".hidden"], "own_data": {".hidden": OWN}}, "letters, digits"),
+        ({"datasets": [{"name": "m", **OWN}]}, "own_data: {NAME: {path: ..., target: ...}}"),
+        ({"datasets": ["m"], "own_data": {"m": {"path": "my.csv"}}}, "'own_data.m.target' is missing"),
+        ({"datasets": ["banana"], "own_data": {"banana": OWN}}, "own_data.banana: the catalogue has"),
+        ([], "not a mapping"),
+        (None, "not a mapping"),
+    ],
+)
+def test_what_is_wrong_is_named(values, message):
+    with pytest.raises(UserError) as caught:
+        params.check(values)
+    assert message in str(caught.value)
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(UserError) as caught:
+        params.check({"datasets": ["banana"], "data": {"timeout": "x"}, "split": {"seed": -1}})
+    assert "'data.timeout'" in str(caught.value)
+    assert "'split.seed'" in str(caught.value)
+
+
+def test_own_data_is_taken():
+    values = params.check({"datasets": ["m", "banana"], "own_data": {"m": {**OWN, "ignore": ["id"]}}})
+    assert values.own_data["m"].ignore == ["id"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "is not here"),
+        (b"datasets: [banana", "not valid YAML"),
+        (b"datasets: [banana]\nmodels: []\ndatasets: [wdbc]\n", "'datasets' stands twice, the second time in line 3"),
+        (b"split: {seed: 1, seed: 2}\n", "'seed' stands twice"),
+        (b"? [a]\n: 1\n", "not valid YAML"),
+        (b"\xff\xfe\x00", "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path, content, message):
+    path = tmp_path / "params.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        params.load(path)
+
+
+def test_yaml_runs_no_code(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text(f"datasets: !!python/object/apply:pathlib.Path.touch [{tmp_path}/run]")
+    with pytest.raises(UserError, match="not valid YAML"):
+        params.load(path)

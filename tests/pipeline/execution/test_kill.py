@@ -1,0 +1,115 @@
+"""Training that is killed: the next run ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+
+from tests.support import killing, tiny
+
+ROOT = Path(__file__).parents[3]
+
+
+def make(folder: Path) -> Path:
+    for name in ("pipeline", "ldep"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    tiny.prepare(folder)
+    tiny.write(folder, tracking={"experiment": "suite"}, execution={"n_jobs": 2})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """A project after one whole run, and the seconds that it took."""
+    folder = make(tmp_path_factory.mktemp("whole"))
+    began = time.monotonic()
+    killing.finish(folder, "ldep", "train")
+    return folder, time.monotonic() - began
+
+
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(uninterrupted, tmp_path):
+    whole, length = uninterrupted
+    folder = make(tmp_path / "project")
+    generator = random.Random(1)
+    for number in range(4):
+        process = killing.start(folder, "ldep", "train")
+        time.sleep(2 + generator.uniform(0, max(length - 2, 1)))
+        killing.kill(process, whole=number % 2 == 0)
+    killing.finish(folder, "ldep", "train")
+    pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))
+    assert killing.check_runs(folder, "suite") == 3
+
+
+COUNTED = """
+import os, signal
+from pathlib import Path
+from sklearn.naive_bayes import GaussianNB
+
+class Counted(GaussianNB):
+    def fit(self, X, y):
+        with open("fits", "a") as file:
+            file.write("x")
+        if Path("kill_at").exists() and os.path.getsize("fits") == int(Path("kill_at").read_text()):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y)
+"""
+
+
+def counted(folder: Path) -> Path:
+    """A project with one tuned model, which writes down each of its fits, in one process."""
+    make(folder)
+    (folder / "counted.py").write_text(COUNTED)
+    entry = {"class": "counted.Counted", "search": {"var_smoothing": {"low": 1e-9, "high": 1.0, "log": True}}}
+    tiny.write(folder, models=["counted"], classifiers={"counted": entry}, tuning={"trials": 3, "behind": 1.0})
+    return folder
+
+
+def test_a_kill_loses_the_fit_that_was_running_and_no_other(tmp_path):
+    whole = counted(tmp_path / "whole")
+    killing.finish(whole, "ldep", "train")
+    fits = (whole / "fits").stat().st_size
+    assert fits == 3 * (3 * 3 + 1)
+    folder = counted(tmp_path / "killed")
+    # The first, second and third fit of a trial, whichever comes; the last is one of the outer fits.
+    moments = [1, 3, 5, 12, 20, 22, 33, 36]
+    for moment in moments:
+        (folder / "kill_at").write_text(str(moment))
+        assert killing.start(folder, "ldep", "train").wait(timeout=60) == -9
+    (folder / "kill_at").unlink()
+    killing.finish(folder, "ldep", "train")
+    assert (folder / "fits").stat().st_size == fits + len(moments)
+    pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    folder = make(tmp_path / "project")
+    process = killing.start(folder, "ldep", "train")
+    workers: list[psutil.Process] = []
+    deadline = time.monotonic() + 60
+    while len(workers) < 3 and time.monotonic() < deadline:  # two, and multiprocessing's resource tracker
+        time.sleep(0.1)
+        workers = psutil.Process(process.pid).children(recursive=True)
+    killing.kill(process, whole=False)
+    _, alive = psutil.wait_procs(workers, timeout=15)
+    assert not alive
+
+
+def test_a_second_run_waits_for_the_first(uninterrupted, tmp_path):
+    """`dvc repro` that is killed leaves its stage running; the next one must not write beside it."""
+    whole, _ = uninterrupted
+    folder = make(tmp_path / "project")
+    first = killing.start(folder, "ldep", "train")
+    lock = folder / ".ldep/locks/tiny.lock"
+    while not lock.exists() and first.poll() is None:
+        time.sleep(0.05)
+    said = killing.finish(folder, "ldep", "train")
+    assert first.wait(timeout=60) == 0
+    assert "another process is at the models of tiny; waiting for it to end" in said
+    assert killing.check_runs(folder, "suite") == 3
+    pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))

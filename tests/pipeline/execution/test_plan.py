@@ -1,0 +1,77 @@
+"""What the key of a study and of a fit depends on: all that their numbers do."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+
+from pipeline.execution import code_version, plan
+from tests.support import tiny
+
+OUTER = "sklearn.ensemble.BaggingClassifier"
+INNER = {"class": "edited.Model"}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tiny.prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def edited(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The module of INNER."""
+    path = root / "edited.py"
+    path.write_text("from sklearn.naive_bayes import GaussianNB as Model\n")
+    monkeypatch.syspath_prepend(root)
+    importlib.invalidate_caches()
+    code_version.code_digest.cache_clear()
+    yield path
+    sys.modules.pop("edited", None)
+    code_version.code_digest.cache_clear()
+
+
+def key(**entry: Any) -> str:
+    params = tiny.checked(models=["model"], classifiers={"model": {"class": OUTER, **entry}})
+    return plan.make("tiny", params, 3).key("model")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"params": {"estimator": INNER}},
+        {"params": {"estimator": {"class": OUTER, "params": {"estimator": INNER}}}},
+        {"params": {"estimators": [["one", INNER]]}},
+        {"search": {"estimator": {"choices": [INNER, None]}}},
+        {"search": {"n_estimators": {"choices": [2]}}, "while_tuning": {"estimator": INNER}},
+        {"budget": {"seconds": 1.0, "instead": {"estimator": INNER}}},
+    ],
+)
+def test_the_code_of_a_class_inside_the_parameters_counts(edited, entry):
+    before = key(**entry)
+    assert key(**entry) == before
+    edited.write_text(edited.read_text() + "# changed\n")
+    code_version.code_digest.cache_clear()
+    assert key(**entry) != before
+
+
+def test_infinity_is_not_null(root):
+    keys = {key(params={"max_samples": value}) for value in (float("inf"), None, float("nan"), 1.0)}
+    assert len(keys) == 4
+    keys = {key(search={"max_samples": {"choices": [1.0, value]}}) for value in (float("inf"), None)}
+    assert len(keys) == 2
+
+
+def test_another_optuna_is_another_study(root, monkeypatch):
+    search = {"search": {"n_estimators": {"low": 2, "high": 4}}}
+    before = key(**search), key()
+    monkeypatch.setattr(optuna, "__version__", "0.0")
+    after = key(**search), key()
+    assert after[0] != before[0]
+    assert after[1] == before[1]

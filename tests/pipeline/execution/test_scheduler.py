@@ -1,0 +1,153 @@
+"""A run of a plan: what comes back is stored, whatever those do who listen."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Collection
+from concurrent.futures import Future
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.common.errors import UserError
+from pipeline.execution import plan, pools
+from pipeline.execution.inputs import load_training_data
+from pipeline.execution.plan import Plan
+from pipeline.execution.pools import Call, Pool
+from pipeline.execution.scheduler import BackgroundListener, Listener, Scheduler
+from pipeline.fitting.training_data import TrainingData
+from pipeline.stages import train
+from pipeline.tracking import tracker
+from tests.support import tiny
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    tiny.prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return plan.make("tiny", tiny.checked(), 3)
+
+
+class Waiting(Listener):
+    """Is at the first news until all fits are in the store."""
+
+    def __init__(self, made: Plan) -> None:
+        self.made, self.heard = made, []
+
+    def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+        deadline = time.monotonic() + 60
+        while not all(self.made.store.get(fit.key) for fit in self.made.fits.values()):
+            assert time.monotonic() < deadline, "nothing is stored while somebody listens"
+            time.sleep(0.01)
+        self.heard.append((model, fold))
+
+
+def test_who_is_slow_to_hear_holds_up_nothing(made):
+    listener = Waiting(made)
+    with BackgroundListener(listener) as aside:
+        Scheduler(made, load_training_data("tiny"), aside).run(tiny.checked().execution)
+    assert sorted(listener.heard) == sorted(made.fits)
+
+
+class Failing(Listener):
+    def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+        raise UserError("the server is gone")
+
+
+def test_what_a_listener_raises_is_raised_by_the_next_call_and_at_the_end():
+    def run() -> None:
+        with BackgroundListener(Failing()) as aside:
+            aside.fitted("svc", 0, {}, False)
+            aside.thread.join()
+            with pytest.raises(UserError, match="the server is gone"):
+                aside.fitted("svc", 1, {}, False)
+
+    with pytest.raises(UserError, match="the server is gone"):
+        run()
+
+
+def test_news_of_a_run_that_ended_with_an_error_is_dropped():
+    heard = []
+
+    class Slow(Listener):
+        def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+            heard.append(fold)
+            deadline = time.monotonic() + 5
+            while not aside.dropped and time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    aside = BackgroundListener(Slow())
+
+    def interrupted() -> None:
+        with aside:
+            for fold in range(3):
+                aside.fitted("svc", fold, {}, False)
+            while not heard:
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not aside.thread.is_alive()
+    assert heard == [0]
+
+
+class Breaking(Pool):
+    """Gives back a step of a study, a fit, and a lost one, together; from then on it is broken."""
+
+    def __init__(self, rows: TrainingData) -> None:
+        self.rows, self.works = rows, []
+
+    def submit(self, call: Call, work: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.works.append((future, call, work))
+        return future
+
+    def wait(self, futures: Collection[Future[Any]]) -> Collection[Future[Any]]:
+        waiting, self.works = self.works, []
+        for number, (future, call, work) in enumerate(waiting):
+            if number == 1:
+                future.set_exception(UserError("a worker was killed"))
+            else:
+                future.set_result(call(work, self.rows))
+        return [future for future, _, _ in waiting]
+
+
+def test_all_that_came_back_is_stored_before_a_lost_worker_ends_the_run(made, monkeypatch):
+    monkeypatch.setattr(pools, "open_pool", lambda execution, rows: nullcontext(Breaking(rows)))
+    with pytest.raises(UserError, match="a worker was killed"):
+        Scheduler(made, load_training_data("tiny"), Listener()).run(tiny.checked().execution)
+    done = [task for task, fit in made.fits.items() if made.store.get(fit.key)]
+    assert done == [("svc", 0), ("svc", 1), ("svc", 2)]
+
+
+def test_a_broken_pool_says_so_when_it_is_waited_for(made):
+    with pools.open_pool(tiny.checked(execution={"n_jobs": 2}).execution, load_training_data("tiny")) as broken:
+        for _ in range(2):  # the second is refused at once
+            lost = broken.submit(end, None)
+            with pytest.raises(UserError, match="a worker process was killed"):
+                broken.result(lost)
+
+
+def end(work: None, rows: TrainingData) -> None:
+    os._exit(1)
+
+
+@pytest.mark.parametrize(("jobs", "aside"), [(1, False), (2, True)])
+def test_mlflow_is_told_in_a_thread_of_its_own_where_other_processes_fit(made, monkeypatch, jobs, aside):
+    threads = set()
+    written = tracker.Tracker._write
+
+    def write(self: tracker.Tracker, model: str) -> None:
+        threads.add(threading.current_thread())
+        written(self, model)
+
+    monkeypatch.delenv("LDEP_N_JOBS", raising=False)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(tracker.Tracker, "_write", write)
+    train.run("tiny", tiny.checked(models=["svc"], tracking={"models": False}, execution={"n_jobs": jobs}))
+    assert [thread is not threading.main_thread() for thread in threads] == [aside]

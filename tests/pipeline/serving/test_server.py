@@ -1,0 +1,229 @@
+"""The real `mlflow models serve`, on a registered model: every format, and a thousand requests that are not right."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import psutil
+import pytest
+import requests
+
+from pipeline.commands import score
+from pipeline.registry import download
+from tests.support import killing, malformed, registered
+
+pytestmark = pytest.mark.xdist_group("server")
+JSON, CSV = {"Content-Type": "application/json"}, {"Content-Type": "text/csv"}
+URI = f"models:/ldep-{registered.NAME}@champion"
+FEATURES = malformed.COLUMNS
+
+
+@pytest.fixture(scope="module")
+def server(registered_project: Path):
+    with registered.serving(registered_project, URI) as (address, process):
+        yield f"{address}/invocations", process
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Rows that the model has not seen, with missing cells."""
+    return registered.rows(60, seed=1)[FEATURES]
+
+
+@pytest.fixture(scope="module")
+def expected(registered_project: Path, frame: pd.DataFrame) -> list[dict]:
+    return download.load(URI, registered_project).predict(frame, {"output": "full"})
+
+
+def post(server, body, headers=JSON) -> list:
+    data = body if isinstance(body, (str, bytes)) else json.dumps(body)
+    answer = requests.post(server[0], data=data, headers=headers, timeout=60)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["predictions"]
+
+
+def refused(server, body, headers=JSON) -> str:
+    data = body if isinstance(body, (str, bytes)) else json.dumps(body)
+    answer = requests.post(server[0], data=data, headers=headers, timeout=60)
+    assert answer.status_code == 400, answer.text
+    assert "stack_trace" not in answer.text
+    return answer.json()["message"]
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """With None, which JSON has, for a missing cell."""
+    return frame.astype(object).where(frame.notna(), None)
+
+
+def bodies(frame: pd.DataFrame) -> dict[str, dict]:
+    held = plain(frame)
+    return {
+        "dataframe_split": {"dataframe_split": {k: v for k, v in held.to_dict(orient="split").items() if k != "index"}},
+        "dataframe_records": {"dataframe_records": held.to_dict(orient="records")},
+        "instances": {"instances": held.to_dict(orient="records")},
+        "inputs": {"inputs": held.to_dict(orient="list")},
+        "inputs, rows": {"inputs": held.to_dict(orient="records")},
+    }
+
+
+@pytest.mark.parametrize("form", ["dataframe_split", "dataframe_records", "instances", "inputs", "inputs, rows"])
+def test_each_json_format_answers_the_class_and_on_request_all(server, frame, expected, form):
+    body = bodies(frame)[form]
+    assert post(server, body) == [record["class"] for record in expected]
+    assert post(server, {**body, "params": {"output": "full"}}) == expected
+    scores = post(server, {**body, "params": {"output": "scores"}})
+    assert [set(record) for record in scores] == [{"class", "decision", "probability"}] * len(frame)
+
+
+def test_csv_answers_the_class(server, frame, expected):
+    labels = [record["class"] for record in expected]
+    assert {"no", "yes, sold"} == set(labels)  # as the training data spells them
+    assert post(server, frame.to_csv(index=False).encode(), CSV) == labels
+
+
+def test_server_batch_and_python_agree_to_the_bit(server, registered_project, frame, expected, tmp_path):
+    with download.fetched(URI, registered_project) as folder:
+        loaded = mlflow.pyfunc.load_model(str(folder))
+    assert loaded.predict(frame, params={"output": "full"}) == expected
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    score.run(URI, tmp_path / "in.csv", tmp_path / "out.parquet", explain=True, root=registered_project)
+    table = pd.read_parquet(tmp_path / "out.parquet")
+    assert table["class"].tolist() == [record["class"] for record in expected]
+    assert table["decision"].tolist() == [record["decision"] for record in expected]
+    assert table["probability_of_yes, sold"].tolist() == [record["probability"]["yes, sold"] for record in expected]
+    for name in FEATURES:
+        told = [record["explanation"]["contributions"][name] for record in expected]
+        assert table[f"contribution_of_{name}"].tolist() == told
+    assert post(server, bodies(frame)["inputs"]) == table["class"].tolist()
+
+
+def test_an_explanation_sums_to_the_decision_value(expected):
+    for record in expected:
+        told = record["explanation"]
+        total = told["bias"] + sum(told["contributions"].values())
+        assert math.isclose(total, record["decision"], rel_tol=1e-9, abs_tol=1e-9)
+        assert (record["class"] == "yes, sold") == (record["decision"] >= 0)
+        assert math.isclose(sum(record["probability"].values()), 1)
+
+
+def full(server, **cells) -> dict:
+    row = {"width": 0.5, "größe (cm)": 1, "grade": "2", "colour": "red", **cells}
+    return post(server, {"dataframe_records": [row], "params": {"output": "full"}})[0]
+
+
+def test_an_unseen_category_counts_as_missing(server):
+    assert full(server, colour="violet") == full(server, colour=None) != full(server)
+    assert full(server, grade="9") == full(server, grade=None)
+
+
+def test_a_category_that_looks_like_a_number_may_come_as_one(server):
+    assert full(server, grade=2) == full(server, grade=2.0) == full(server, grade="2.0") == full(server)
+
+
+def test_every_spelling_of_a_missing_cell_is_one(server):
+    for spelling in ("", "?", "NA", "NaN", float("nan")):
+        assert full(server, width=spelling) == full(server, width=None)
+    text = "width,größe (cm),grade,colour\n?,1,2,red\n,1,2,red\nNA,1,2,\n"
+    assert len(post(server, text.encode(), CSV)) == 3
+
+
+def test_whole_numbers_and_numbers_as_text_are_numbers(server):
+    assert full(server, width=1) == full(server, width=1.0) == full(server, width="1")
+
+
+def test_order_of_columns_and_further_ones_do_not_matter(server):
+    row = {"colour": "red", "comment": "x", "grade": "2", "größe (cm)": 1, "width": 0.5}
+    assert post(server, {"dataframe_records": [row], "params": {"output": "full"}})[0] == full(server)
+
+
+def test_a_number_far_outside_is_answered_and_one_beyond_all_bounds_refused(server):
+    assert math.isfinite(full(server, width=1e12)["decision"])
+    row = {"width": 1e308, "größe (cm)": 1, "grade": "2", "colour": "red"}
+    assert refused(server, {"dataframe_records": [row]}) == "row 0, column 'width': 1e+308 is beyond ±1e+150."
+    infinite = json.dumps({"dataframe_records": [row]}).replace("1e+308", "1e999")
+    assert refused(server, infinite) == "row 0, column 'width': the number is infinite."
+
+
+def test_what_is_wrong_is_said(server):
+    row = {"width": 1, "größe (cm)": 1, "grade": "2"}
+    assert refused(server, {"dataframe_records": [row]}).startswith("Model is missing inputs ['colour']")
+    text = "width,größe (cm),grade,colour\n4x,1,2,red\n"
+    assert refused(server, text.encode(), CSV) == "row 0, column 'width': '4x' is not a number."
+    body = {"dataframe_records": [{**row, "colour": "red"}], "params": {"output": "all"}}
+    assert refused(server, body) == "params.output is 'all'; it is one of ('label', 'scores', 'full')."
+
+
+def test_a_table_without_rows_has_no_answers(server):
+    assert post(server, {"dataframe_split": {"columns": FEATURES, "data": []}}) == []
+
+
+def test_a_thousand_malformed_requests(server):
+    process = psutil.Process(server[1])
+
+    def memory() -> int:
+        return sum(p.memory_info().rss for p in [process, *process.children(recursive=True)])
+
+    statuses: dict[int, int] = {}
+    before = 0
+    with requests.Session() as session:
+        for number, (body, kind) in enumerate(malformed.requests(1000)):
+            headers = {} if kind is None else {"Content-Type": kind.encode()}
+            answer = session.post(server[0], data=body, headers=headers, timeout=120)
+            said = f"request {number}, {kind}: {body[:300]!r}: {answer.status_code} {answer.text[:300]}"
+            assert answer.status_code < 500, said
+            assert "Traceback" not in answer.text, said
+            assert "stack_trace" not in answer.text, said
+            assert len(answer.content) < 2_000_000, said
+            statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
+            if number == 200:
+                before = memory()
+    assert sum(statuses.values()) == 1000
+    assert statuses[400] > 400
+    assert memory() < 1.05 * before, (before, memory())
+    assert full(server)["class"] in ("no", "yes, sold")
+
+
+def test_mlflow_alone_would_answer_500_or_its_stack_trace(registered_project):
+    """Why there is a guard: MLflow's own function, on a good model, without it."""
+    from mlflow.pyfunc import scoring_server
+
+    with download.fetched(URI, registered_project) as folder:
+        model = mlflow.pyfunc.load_model(str(folder))
+    schema = model.metadata.get_input_schema()
+    with pytest.raises(AttributeError):  # and so 500
+        scoring_server.invocations(b"{}", None, model, schema)
+    with pytest.raises(RecursionError):
+        scoring_server.invocations(b"[" * 100_000, "application/json", model, schema)
+    with pytest.raises(mlflow.MlflowException) as caught:
+        scoring_server.invocations(b"", "text/csv", model, schema)
+    assert "Traceback" in caught.value.serialize_as_json()
+
+
+def test_the_guard_is_in_no_process_but_a_server(registered_project):
+    from mlflow.pyfunc import scoring_server
+
+    download.load(URI, registered_project)
+    assert not hasattr(scoring_server.invocations, "unguarded")
+
+
+def test_mlflow_models_predict_takes_a_csv(registered_project, frame, expected, tmp_path):
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    command = ["models", "predict", "-m", URI, "-i", "in.csv", "-t", "csv", "-o", "out.json", "--env-manager", "local"]
+    (tmp_path / "mlflow.db").symlink_to(registered_project / "mlflow.db")
+    killing.finish(tmp_path, "mlflow", *command)
+    answers = json.loads((tmp_path / "out.json").read_text())["predictions"]
+    assert answers == [record["class"] for record in expected]
+
+
+def test_a_baseline_is_served_the_same_way(registered_project, frame):
+    uri = f"models:/ldep-{registered.BASELINE}@champion"
+    with registered.serving(registered_project, uri) as (address, _):
+        body = {**bodies(frame)["dataframe_records"], "params": {"output": "full"}}
+        records = post((f"{address}/invocations",), body)
+    assert records == download.load(uri, registered_project).predict(frame, {"output": "full"})
+    assert records[0]["explanation"] == {"not_available": "SVC has no exact explanation."}
+    assert 0 < records[0]["probability"]["no"] < 1

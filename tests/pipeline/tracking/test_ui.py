@@ -1,0 +1,213 @@
+"""The MLflow UI as a person sees it, in Chromium, on the runs of `make repro`. Not part of `make test`: `make ui-test`.
+
+Each test opens a page, waits for what a person would look for there, and fails if it does not come. The pictures go to
+docs/images/.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import mlflow
+import pytest
+import requests
+from mlflow.entities import Run
+from playwright.sync_api import Locator, Page, TimeoutError, expect, sync_playwright
+
+from benchmarks.server import free_port
+from pipeline.config import params
+from pipeline.tracking import experiment_page
+
+IMAGES = Path(__file__).parents[3] / "docs/images"
+SET, OURS, OTHER = "banana", "ldep", "rbf_svc"
+PATIENCE = 60  # seconds that something on a page may take to come, on a machine with other work
+START = 400  # and the server
+TRAINING = "workflowType=machine_learning"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The real `mlflow ui` on the mlflow.db of this folder."""
+    store = Path("mlflow.db").resolve()
+    if not store.is_file():
+        pytest.exit(f"there are no runs to look at: {store} is not here; run `make repro` first.", returncode=1)
+    port = free_port()
+    log = tmp_path_factory.mktemp("ui") / "server.log"
+    command = ["ui", "--backend-store-uri", f"sqlite:///{store}", "--port", str(port), "--workers", "1"]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mlflow", *command],
+            env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        until = time.monotonic() + START
+        while not _answers(url):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, f"no answer from the UI in {START} s:\n{log.read_text()}"
+            time.sleep(0.5)
+        yield url
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
+
+
+def _answers(url: str) -> bool:
+    with contextlib.suppress(requests.RequestException):
+        return requests.get(f"{url}/health", timeout=5).ok
+    return False
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    browser_path = shutil.which("chromium")
+    if browser_path is None:
+        pytest.exit("Chromium is not here: apt-get install chromium.", returncode=1)
+    with sync_playwright() as driver:
+        # Without a sandbox, which root cannot have. It only sees our own server.
+        browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+        opened = browser.new_page(viewport={"width": 1360, "height": 850})
+        opened.set_default_timeout(1000 * PATIENCE)
+        expect.set_options(timeout=1000 * PATIENCE)
+        # MLflow's news, laid over a page at the first visit.
+        news = opened.get_by_role("dialog").get_by_role("button", name="Try it now")
+        opened.add_locator_handler(news, lambda button: button.click())
+        yield opened
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> mlflow.MlflowClient:
+    return mlflow.MlflowClient(address)
+
+
+@pytest.fixture(scope="module")
+def experiment(client: mlflow.MlflowClient) -> str:
+    found = client.get_experiment_by_name(params.load().tracking.experiment)
+    assert found is not None, "the experiment of params.yaml is not in mlflow.db; run `make repro`"
+    return found.experiment_id
+
+
+@pytest.fixture(scope="module")
+def runs(client: mlflow.MlflowClient, experiment: str) -> dict[str, Run]:
+    found = client.search_runs([experiment], f"tags.dataset = '{SET}'")
+    return {run.data.tags["model"]: run for run in found}
+
+
+def open_page(page: Page, url: str) -> None:
+    """As a person at a first visit: choose the mode, and close what MLflow lays over the page."""
+    page.goto("about:blank")  # a change behind the # alone would not load the page again
+    page.goto(url)
+    page.get_by_text("Model training").click()  # kept by the browser from then on
+    assistant = page.get_by_placeholder("Ask a question")
+    with contextlib.suppress(TimeoutError):  # it opens once, some moments after the page
+        assistant.wait_for(state="visible", timeout=5000)
+        page.get_by_role("button", name="Close").last.click()
+        assistant.wait_for(state="hidden")
+
+
+def shot(page: Page, name: str) -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    path = IMAGES / f"ui-{name}.png"
+    page.mouse.move(0, 0)
+    page.screenshot(path=path, animations="disabled")
+    assert path.stat().st_size < 300_000
+
+
+def row_of(page: Page, run_name: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=run_name, exact=True))
+
+
+def test_the_runs_page_explains_itself_and_groups_the_models_of_each_set(page, address, experiment):
+    open_page(page, f"{address}/{experiment_page.link(experiment, experiment_page.BY_DATASET)}")
+    expect(page.get_by_text("one model on one data set")).to_be_visible()
+    expect(page.get_by_role("button", name="Models of each set")).to_be_visible()
+    expect(page.get_by_text("Group by: dataset")).to_be_visible()
+    groups = "|".join(map(re.escape, params.load().datasets))
+    expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"Group: ({groups})")).first).to_be_visible()
+    for column in ("accuracy", "f1_macro"):
+        expect(page.get_by_role("columnheader", name=column, exact=True).first).to_be_visible()
+    shot(page, "groups")
+
+
+def test_two_ticked_runs_are_compared(page, address, experiment, runs):
+    query = f"searchFilter=tags.dataset%20%3D%20'{SET}'&orderByKey=metrics.%60accuracy%60&orderByAsc=false"
+    open_page(page, f"{address}/#/experiments/{experiment}/runs?{query}&{TRAINING}")
+    for model in (OURS, OTHER):
+        row_of(page, f"{SET} · {model}").get_by_role("checkbox").first.click()
+    shot(page, "runs")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_text("Comparing 2 Runs from 1 Experiment")).to_be_visible()
+    plot = page.locator(".js-plotly-plot").first
+    for text in ("classifier", "accuracy", OURS, OTHER):  # axes and their ends
+        expect(plot.locator("text").filter(has_text=re.compile(rf"^{text}$")).first).to_be_visible()
+    for model in (OURS, OTHER):
+        expect(page.get_by_role("cell", name=f"{SET} · {model}", exact=True)).to_be_attached()
+        expect(page.get_by_text(f"{runs[model].data.metrics['accuracy']:.3f}"[:5]).first).to_be_attached()
+    shot(page, "compare")
+    page.get_by_role("tab", name="Scatter Plot").click()
+    expect(page.locator(".js-plotly-plot >> visible=true").first).to_be_visible()
+    page.get_by_role("tab", name="Box Plot").click()
+    expect(page.get_by_role("combobox", name="X-axis:")).to_be_visible()
+
+
+def test_a_run_tells_what_was_measured_and_chosen(page, address, experiment, runs):
+    run = runs[OURS]
+    open_page(page, f"{address}/#/experiments/{experiment}/runs/{run.info.run_id}?{TRAINING}")
+    expect(page.get_by_role("heading", name=f"{SET} · {OURS}")).to_be_visible()
+    accuracy = run.data.metrics["accuracy"]
+    expect(page.get_by_text(f"{100 * accuracy:.1f} ±")).to_be_visible()
+    expect(page.get_by_text(f"ldep train {SET}").first).to_be_visible()
+    expect(page.get_by_role("cell", name=f"{SET}-{OURS}").or_(page.get_by_text(f"{SET}-{OURS}")).first).to_be_attached()
+    page.get_by_text(f"{100 * accuracy:.1f} ±").scroll_into_view_if_needed()
+    shot(page, "run")
+
+
+def test_the_convergence_curve_is_drawn(page, address, experiment, runs):
+    open_page(page, f"{address}/#/experiments/{experiment}/runs/{runs[OURS].info.run_id}/model-metrics?{TRAINING}")
+    expect(page.get_by_role("heading", name="objective").first).to_be_visible()
+    expect(page.locator(".js-plotly-plot .js-line").first).to_be_attached()
+    shot(page, "curve")
+
+
+def test_the_pictures_are_shown(page, address, experiment, runs):
+    open_page(page, f"{address}/#/experiments/{experiment}/runs/{runs[OURS].info.run_id}/artifacts?{TRAINING}")
+    for name in ("confusion.png", "boundary.png"):
+        page.get_by_text(name, exact=True).first.click()
+        picture = page.get_by_role("img", name=name)
+        expect(picture).to_be_visible()
+        assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+
+
+def test_the_registered_models_are_listed(page, address, client):
+    open_page(page, f"{address}/#/models")
+    for name in params.load().datasets:
+        expect(page.get_by_role("link", name=f"ldep-{name}", exact=True)).to_be_visible()
+    shot(page, "models")
+
+
+def test_a_registered_model_shows_its_champion_and_what_it_is_for(page, address, client):
+    name = f"ldep-{SET}"
+    open_page(page, f"{address}/#/models/{name}?{TRAINING}")
+    expect(page.get_by_text("The winner of the cross-validation on")).to_be_visible()
+    expect(page.get_by_text("champion").last).to_be_visible()
+    version = client.get_model_version_by_alias(name, "champion")
+    open_page(page, f"{address}/#/models/{name}/versions/{version.version}?{TRAINING}")
+    expect(page.get_by_text("fitted on all rows")).to_be_visible()
+    expect(page.get_by_role("link", name=f"{SET} · {version.tags['model']}")).to_be_visible()
+    expect(page.get_by_text("Decision:")).to_be_visible()
+    expect(page.get_by_text("champion").first).to_be_visible()
+    shot(page, "version")

@@ -1,0 +1,89 @@
+"""A small project with a registered model, made once a session; and the real server on it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+import pandas as pd
+import yaml
+
+from benchmarks.server import serving
+from pipeline.commands.main import main
+from pipeline.config import params
+from pipeline.stages import register
+
+__all__ = ["BASELINE", "CLASSIFIERS", "NAME", "inside", "make", "rows", "serving", "stored", "with_candidates"]
+NAME, BASELINE = "shop", "shop-baseline"
+CLASSIFIERS = {
+    "linear": {"class": "sklearn.svm.SVC", "params": {"kernel": "linear"}},
+    "ldep": {"class": "ldep.LDEPClassifier", "params": {"r1": 4, "r2": 4, "alpha": 0.1, "n_init": 1, "max_iter": 30}},
+}
+
+
+def rows(count: int = 150, seed: int = 0) -> pd.DataFrame:
+    """Raw rows: numbers, whole numbers, a nominal feature that looks like numbers, one of words, and missing cells.
+
+    No linear boundary parts the classes.
+    """
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "width": rng.normal(size=count).round(3),
+            "größe (cm)": rng.integers(-2, 3, size=count),
+            "grade": rng.choice(["1", "2", "3"], size=count),
+            "colour": rng.choice(["red", "green", "blue"], size=count),
+        }
+    )
+    inside = np.abs(frame["width"]) + np.abs(frame["größe (cm)"]) + (frame["colour"] == "red") < 1.8
+    frame["sold"] = np.where(inside, "yes, sold", "no")
+    frame.loc[::17, "width"] = np.nan
+    frame.loc[::19, "colour"] = None
+    return frame
+
+
+def make(folder: Path) -> Path:
+    """Write, prepare, train and register; the ℓ-DEP under one name, a linear SVC under the other."""
+    (folder / "data/own").mkdir(parents=True)
+    own = {}
+    for name in (NAME, BASELINE):
+        # Categories, declared: in a CSV file the grades would count as numbers.
+        rows().astype({"grade": "category", "colour": "category"}).to_parquet(folder / f"data/own/{name}.parquet")
+        own[name] = {"path": f"data/own/{name}.parquet", "target": "sold"}
+    values = {
+        "datasets": [NAME, BASELINE],
+        "own_data": own,
+        "split": {"folds": 3},
+        "models": list(CLASSIFIERS),
+        "classifiers": CLASSIFIERS,
+        "execution": {"n_jobs": 1},
+        "tracking": {"models": False},
+    }
+    (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+    with inside(folder):
+        for stage in ("fetch", "impute", "split", "train"):
+            assert main([stage]) == 0
+        register.run(NAME, with_candidates("ldep"))
+        register.run(BASELINE, with_candidates("linear"))
+    return folder
+
+
+@contextlib.contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    with contextlib.chdir(folder):
+        yield
+
+
+def stored(uri: str) -> Path:
+    """The folder in the artifact store itself, of a store on this machine."""
+    return Path(mlflow.artifacts.download_artifacts(uri))
+
+
+def with_candidates(*names: str, **rule: Any) -> params.Params:
+    """The project's parameters, with another section `register`."""
+    chosen = params.Register(candidates=list(names), **rule)
+    return params.load().model_copy(update={"register_": chosen})
