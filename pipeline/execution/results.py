@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pipeline.common.files import write_json, write_text
+from pipeline.common.errors import UserError, first_line
+from pipeline.common.files import replacing, write_json, write_text
 from pipeline.config import paths
 from pipeline.execution.plan import Plan
 from pipeline.fitting.fit import MODEL_FOLD
@@ -19,6 +21,7 @@ COLUMNS = [
     "fit_seconds", "fit_cpu_seconds", "predict_seconds", "tune_seconds", "tune_cpu_seconds", "trials",
     "objective", "iterations", "solver", "settings", "source", "status", "message",
 ]  # fmt: skip
+DECISIONS = "decisions.parquet"
 Records = dict[tuple[str, int], dict[str, Any]]
 
 
@@ -50,12 +53,37 @@ def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
 
 
+def decision_table(plan: Plan, fold: np.ndarray, values: dict[tuple[str, int], np.ndarray]) -> pd.DataFrame:
+    """One row per row of the data set, in its order; one column per model that has decision values in every fold.
+
+    Each value comes from the fit that had not seen the row. `fold` is the test fold of each row.
+    """
+    columns = {}
+    for model in plan.models:
+        if all((model, number) in values for number in range(plan.folds)):
+            columns[model] = np.empty(len(fold))
+            for number in range(plan.folds):
+                columns[model][fold == number] = values[model, number]
+    return pd.DataFrame(columns, index=range(len(fold)), dtype=np.float64)
+
+
+def read_decisions(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
+    """The out-of-fold decision values of one data set, as written by train; see `decision_table`."""
+    path = folder / name / DECISIONS
+    try:
+        return pd.read_parquet(path)
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing; run `ldep train {name}` first, or `dvc repro`.") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep train {name}` again.") from None
+
+
 def read(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
     """The tidy table of one set, as written by train."""
     return pd.read_csv(folder / name / "results.csv", dtype={"iterations": "Int64"})
 
 
-def write(plan: Plan, records: Records, table: pd.DataFrame, root: Path = Path()) -> None:
+def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataFrame, root: Path = Path()) -> None:
     """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/."""
     name, folder = plan.dataset, root / paths.RESULTS / plan.dataset
     curves = pd.DataFrame(
@@ -69,6 +97,8 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, root: Path = Path()
     accuracy = table[table["metric"] == "accuracy"]
     _csv(table, folder / "results.csv")
     _csv(curves, folder / "curves.csv")
+    with replacing(folder / DECISIONS) as part:
+        decisions.to_parquet(part)
     first_fits = {model: records[model, MODEL_FOLD] for model in plan.models}  # in this order, whichever ended first
     boundaries = {model: record["boundary"] for model, record in first_fits.items() if "boundary" in record}
     if boundaries:

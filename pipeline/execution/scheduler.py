@@ -9,6 +9,8 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
+import numpy as np
+
 from pipeline.config.params import Execution
 from pipeline.execution import pools
 from pipeline.execution.plan import Plan
@@ -90,7 +92,8 @@ class BackgroundListener(Listener):
 
 
 class Scheduler:
-    """One run of a plan. `records` fills with one record a model and fold; its `tuning` is the study's outcome.
+    """One run of a plan. `records` fills with one record per model and fold; its `tuning` is the study's outcome.
+    `decisions` fills with the decision values of each fold's test rows, where the model has them.
 
     Only this process writes: workers get what they need with their task, and hand back what they found.
     """
@@ -98,6 +101,7 @@ class Scheduler:
     def __init__(self, plan: Plan, rows: TrainingData, listener: Listener) -> None:
         self.plan, self.rows, self.listener = plan, rows, listener
         self.records: dict[Task, dict[str, Any]] = {}
+        self.decisions: dict[Task, np.ndarray] = {}
         self.choices: dict[Task, dict[str, Any]] = {}
         self.running: dict[Future[Any], Callable[[Any], None]] = {}
         self.news: list[tuple[Task, bool]] = []
@@ -131,8 +135,14 @@ class Scheduler:
                 self.choices[study] = choice
         for task, fit in self.plan.fits.items():
             record = self.plan.store.get(fit.key)
-            if record is not None:
-                self._finish(task, record, stored=True)
+            if record is None:
+                continue
+            if record["has_decisions"]:
+                values = self.plan.store.get_array(fit.key)
+                if values is None:  # the file is gone or damaged: the fit is done again
+                    continue
+                self.decisions[task] = values
+            self._finish(task, record, stored=True)
 
     def _start_study(self, task: Task) -> None:
         try:
@@ -189,7 +199,12 @@ class Scheduler:
             if fitted.record["status"] == "ok":  # what failed is tried again the next time
                 if fitted.pipeline is not None:
                     self.plan.store.put_bytes(work.key, ".pickle", fitted.pipeline)
+                if fitted.decisions is not None:
+                    self.plan.store.put_array(work.key, fitted.decisions)
+                # Last: what has a record is complete.
                 self.plan.store.put(work.key, fitted.record)
+            if fitted.decisions is not None:
+                self.decisions[task] = fitted.decisions
             self._finish(task, fitted.record, stored=False)
 
         self.running[self.pool.submit(run_fit, work)] = done

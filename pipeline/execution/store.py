@@ -5,10 +5,13 @@ The store stands outside DVC's outputs, which DVC removes before a stage runs. R
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pipeline.common.files import replacing, write_text
 
@@ -32,6 +35,20 @@ class Store:
 
     def put(self, key: str, record: dict[str, Any]) -> None:
         write_text(self._path(key), json.dumps(record))  # in Python's dialect: a setting may be .inf
+
+    def get_array(self, key: str) -> np.ndarray | None:
+        try:
+            return np.load(self.file(key, ".npy"), allow_pickle=False)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, EOFError) as error:
+            log.warning("%s cannot be read (%s); the work is done again.", self.file(key, ".npy"), error)
+            return None
+
+    def put_array(self, key: str, values: np.ndarray) -> None:
+        content = io.BytesIO()
+        np.save(content, values, allow_pickle=False)
+        self.put_bytes(key, ".npy", content.getvalue())
 
     def file(self, key: str, suffix: str) -> Path:
         return self._path(key).with_suffix(suffix)

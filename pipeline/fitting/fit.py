@@ -15,6 +15,7 @@ from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
 from pipeline.fitting import metrics, models
+from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.metrics import finite
 from pipeline.fitting.specs import Classifier, Impute
 from pipeline.fitting.training_data import TrainingData
@@ -40,9 +41,12 @@ class FitTask:
 
 @dataclass(frozen=True)
 class FitResult:
-    """What a worker hands back: the record, and the pickled pipeline if it is to be kept."""
+    """What a worker hands back: the record, the decision values of the test rows if the model has any, and the pickled
+    pipeline of the one fold whose model is kept.
+    """
 
     record: dict[str, Any]
+    decisions: np.ndarray | None = None
     pipeline: bytes | None = None
 
 
@@ -57,12 +61,14 @@ def run_fit(work: FitTask, rows: TrainingData) -> FitResult:
     except Exception as error:
         return FitResult({**record, "status": "failed", "message": f"{type(error).__name__}: {error}"})
     record |= done
+    values = _unless_it_fails(record, "no decision values", lambda: unseen_decisions(pipe, rows, ~train))
+    record["has_decisions"] = values is not None
     if work.fold != MODEL_FOLD:
-        return FitResult(record)
+        return FitResult(record, values)
     if rows.X.shape[1] == 2:
         drawn = _unless_it_fails(record, "no boundary", lambda: boundary(pipe, rows))
         record |= {} if drawn is None else {"boundary": drawn}
-    return FitResult(record, _unless_it_fails(record, "no model kept", lambda: pickle.dumps(pipe)))
+    return FitResult(record, values, _unless_it_fails(record, "no model kept", lambda: pickle.dumps(pipe)))
 
 
 def _unless_it_fails(record: dict[str, Any], without: str, make: Callable[[], Any]) -> Any:
@@ -103,6 +109,15 @@ def fit_and_score(
         "classes": [str(label) for label in pipe.classes_],
         "confusion": confusion_matrix(rows.y[~train], predicted, labels=pipe.classes_).tolist(),
     }
+
+
+def unseen_decisions(pipe: Any, rows: TrainingData, test: np.ndarray) -> np.ndarray | None:
+    """The decision values of the test rows, in the order of the data."""
+    with threadpool_limits(1):
+        values = decision_values(pipe, rows.frame(test))
+    if values is not None and (values.shape != (int(test.sum()),) or not np.isfinite(values).all()):
+        raise ValueError("they are not one finite number per row")
+    return values
 
 
 def all_finite(values: Any) -> list[float]:

@@ -23,12 +23,13 @@ from pipeline.execution.code_version import room_digest
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import models, seeds
+from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.metrics import METRICS
 from pipeline.fitting.training_data import TrainingData
-from pipeline.serving import calibration, served_model
+from pipeline.serving import calibration
 from pipeline.serving.calibration import Sigmoid
 
-SERVED_ROOMS = ("common", "encoding", "serving")  # their code decides what a served model answers
+SERVED_ROOMS = ("common", "encoding", "fitting", "serving")  # their code decides what a served model answers
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def unseen_decisions(work: FinalModel, rows: TrainingData, table: pd.DataFrame, 
         train = rows.fold != fold
         seed = seeds.derive(params.execution.seed, work.dataset, work.model, int(fold), "fit")
         pipe = models.pipeline(params.classifiers[work.model], json.loads(settings[fold]), params.impute, seed)
-        found = served_model.decision(pipe.fit(rows.X[train], rows.y[train]), rows.X[~train])
+        found = decision_values(pipe.fit(rows.X[train], rows.y[train]), rows.X[~train])
         if found is None:
             return None
         values[~train] = found

@@ -20,6 +20,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep.estimators.base import TauClassifier
 from pipeline.encoding.encoder import RawEncoder
+from pipeline.fitting.decisions import decision_values
 from pipeline.serving import bad_requests, integrity, trusted_types
 from pipeline.serving.calibration import Sigmoid
 
@@ -67,7 +68,7 @@ class ServedModel:
 
     def score(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """`positive`, and the decision values, computed once where the one is the sign of the other."""
-        values = decision(self.rest, X)
+        values = decision_values(self.rest, X)
         if values is not None and isinstance(self.model, TauClassifier):
             return values >= 0, values
         return self.positive(X), values
@@ -104,16 +105,6 @@ class ServedModel:
             {"bias": bias, "contributions": dict(zip(self.columns, row))}
             for row, bias in zip(found[0].tolist(), found[1].tolist())
         ]
-
-
-def decision(pipe: Any, X: np.ndarray) -> np.ndarray | None:
-    """Positive for the second class; of a model that has probabilities alone their log-odds; None if it has neither."""
-    if hasattr(pipe, "decision_function"):
-        return np.asarray(pipe.decision_function(X), dtype=np.float64)
-    if hasattr(pipe, "predict_proba"):
-        p = np.clip(pipe.predict_proba(X)[:, 1], 1e-12, 1 - 1e-12)
-        return np.log(p) - np.log1p(-p)
-    return None
 
 
 def example(encoder: RawEncoder) -> dict[str, Any]:

@@ -46,7 +46,8 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         if tracker:
             tracker.close()
         table = results.tidy(made, scheduler.records, origin["source"])
-        results.write(made, scheduler.records, table, root)
+        decisions = results.decision_table(made, rows.fold, scheduler.decisions)
+        results.write(made, scheduler.records, table, decisions, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""
         log.info("%s: %d models in %.0f s%s.", name, len(made.models), time.monotonic() - began, cost)
     _say_failures(name, scheduler.records)

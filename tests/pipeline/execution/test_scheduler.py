@@ -61,10 +61,10 @@ class Failing(Listener):
 def test_what_a_listener_raises_is_raised_by_the_next_call_and_at_the_end():
     def run() -> None:
         with BackgroundListener(Failing()) as aside:
-            aside.fitted("svc", 0, {}, False)
+            aside.fit_finished("svc", 0, {}, False)
             aside.thread.join()
             with pytest.raises(UserError, match="the server is gone"):
-                aside.fitted("svc", 1, {}, False)
+                aside.fit_finished("svc", 1, {}, False)
 
     with pytest.raises(UserError, match="the server is gone"):
         run()
@@ -85,7 +85,7 @@ def test_news_of_a_run_that_ended_with_an_error_is_dropped():
     def interrupted() -> None:
         with aside:
             for fold in range(3):
-                aside.fitted("svc", fold, {}, False)
+                aside.fit_finished("svc", fold, {}, False)
             while not heard:
                 time.sleep(0.01)
             raise KeyboardInterrupt

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -20,6 +22,7 @@ from tqdm import tqdm
 from pipeline.common.errors import UserError
 from pipeline.config.models import check_models
 from pipeline.config.params import check
+from pipeline.data import provenance
 from pipeline.execution import plan, results, training_progress
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
@@ -72,6 +75,64 @@ def test_a_models_scores_are_those_of_scikit_learn(root):
         assert mine == pipe.score(X[fold == number], y[fold == number])
 
 
+def test_the_decision_values_of_rows_that_a_fit_had_not_seen_are_kept(root):
+    classifiers = {
+        "svc": {"class": "sklearn.svm.SVC"},
+        "bayes": {"class": "sklearn.naive_bayes.GaussianNB"},
+        "constant": {"class": "tests.support.tiny.FailsOnFold"},  # has neither a decision function nor probabilities
+    }
+    train.run("tiny", tiny.checked(models=list(classifiers), classifiers=classifiers))
+    written = (root / "results/tiny/decisions.parquet").read_bytes()
+    values = results.read_decisions("tiny")
+    assert list(values.columns) == ["svc", "bayes"]
+    data = load_training_data("tiny")
+    for number in range(3):
+        train_rows, test_rows = data.fold != number, data.fold == number
+        pipe = make_pipeline(StandardScaler(), SVC()).fit(data.X[train_rows], data.y[train_rows])
+        np.testing.assert_array_equal(values["svc"][test_rows], pipe.decision_function(data.X[test_rows]))
+        pipe = make_pipeline(StandardScaler(), GaussianNB()).fit(data.X[train_rows], data.y[train_rows])
+        expected = logit(pipe.predict_proba(data.X[test_rows])[:, 1])
+        np.testing.assert_allclose(values["bayes"][test_rows], expected, rtol=1e-9)
+    (root / "results/tiny/decisions.parquet").unlink()
+    train.run("tiny", tiny.checked(models=list(classifiers), classifiers=classifiers))  # all from the store
+    assert (root / "results/tiny/decisions.parquet").read_bytes() == written
+
+
+def test_a_model_that_failed_on_a_fold_has_no_decision_values(root):
+    tiny.prepare(root, rows=91)  # folds of 31, 30 and 30 rows: training parts of 60, 61 and 61
+    classifiers = {"bad": {"class": "tests.support.tiny.FailsOnFold", "params": {"rows": 60}}}
+    with pytest.raises(train.ModelsFailed):
+        train.run("tiny", tiny.checked(models=["bad"], classifiers=classifiers))
+    assert list(results.read_decisions("tiny").columns) == []
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut"])
+def test_lost_decision_values_of_a_stored_fit_are_computed_again(root, damage):
+    train.run("tiny", tiny.checked(models=["svc"]))
+    written = (root / "results/tiny/decisions.parquet").read_bytes()
+    path = next((root / ".ldep/fits").rglob("*.npy"))
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(b"" if damage == "empty" else content[: len(content) // 2])
+    train.run("tiny", tiny.checked(models=["svc"]))
+    assert path.read_bytes() == content
+    assert (root / "results/tiny/decisions.parquet").read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "is missing; run"), (b"", "cannot be read"), (b"PAR1", "again")]
+)
+def test_decision_values_that_cannot_be_read_are_named_with_the_stage(tmp_path, content, message):
+    (tmp_path / "tiny").mkdir()
+    if content is not None:
+        (tmp_path / "tiny/decisions.parquet").write_bytes(content)
+    with pytest.raises(UserError, match=rf"decisions\.parquet.*{message}.*") as caught:
+        results.read_decisions("tiny", tmp_path)
+    assert "run `ldep train tiny`" in str(caught.value)
+
+
 def test_a_fit_gets_its_rows_in_the_layout_of_the_array(root):
     """In the other one a linear SVC on kr-vs-kp has 96.9 %, not the paper's 96.8: sums differ in the last bit."""
     rows = load_training_data("tiny")
@@ -96,7 +157,7 @@ def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(
     made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), 1)
     record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
     records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
-    results.write(made, records, results.tidy(made, records, "file"))
+    results.write(made, records, results.tidy(made, records, "file"), pd.DataFrame(index=range(90)))
     assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
 
 
@@ -293,7 +354,7 @@ def svc(**fields):
     [
         ({"models": ["svv"]}, "'svv' is not one of classifiers; did you mean 'svc'?"),
         ({"models": ["svc", "svc"]}, "'svc' is listed twice"),
-        ({"tuning": {"metric": "acuracy"}}, "'tuning.metric': input should be 'accuracy', 'f1_macro'"),
+        ({"tuning": {"metric": "acuracy"}}, "'tuning.metric': it is one of accuracy, f1_macro"),
         ({"tuning": {"trails": 3}}, "unknown key 'tuning.trails'; did you mean 'trials'?"),
         ({"tuning": {"trials": 0}}, "'tuning.trials'"),
         ({"tuning": {"folds": 2.5}}, "'tuning.folds'"),
@@ -331,7 +392,7 @@ def test_what_is_wrong_in_the_file_is_named(sections, message):
         ({"class": "sklearn.svm.OneClasSVM"}, "'sklearn.svm' has no 'OneClasSVM'; did you mean 'OneClassSVM'?"),
         ({"class": "sklaern.svm.SVC"}, "No module named 'sklaern'"),
         ({"class": "sklearn.svm.SVR"}, "sklearn.svm.SVR is no classifier"),
-        ({"class": "os.path.join"}, "'os.path.join' is no scikit-learn estimator"),
+        ({"class": "os.path.join"}, "'os.path.join' is not a scikit-learn estimator"),
         ({"params": {"kernal": "rbf"}}, "sklearn.svm.SVC has no parameter 'kernal'; did you mean 'kernel'?"),
         ({"params": {"C": -1.0}}, "The 'C' parameter of SVC must be"),
         ({"search": {"C": {"choices": ["small", 1.0]}}}, "classifiers.svc.search.C: The 'C' parameter of SVC must be"),
@@ -431,7 +492,7 @@ def test_a_damaged_provenance_is_named_with_the_stage_that_makes_it(tmp_path, co
     (tmp_path / "provenance").mkdir()
     (tmp_path / "provenance/tiny.json").write_text(content, encoding="latin-1")
     with pytest.raises(UserError, match=r"provenance/tiny\.json cannot be read \(.+\); run `ldep fetch tiny` again"):
-        train.provenance("tiny", tmp_path)
+        provenance.read("tiny", tmp_path)
 
 
 def test_every_model_of_the_project_can_be_built():
