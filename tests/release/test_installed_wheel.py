@@ -1,7 +1,4 @@
-"""The wheel of dist/ in empty environments, from the package index, far from the repository. Not part of `make test`:
-
-make wheel-test   (some minutes; needs an index)
-"""
+"""The wheel in dist/ works when it is installed into empty environments, far from the repository: `make wheel-test`."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
 
+pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[2]
 PARAMS = """
 own_data:

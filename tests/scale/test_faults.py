@@ -14,7 +14,7 @@ import pytest
 from tests.support import killing
 from tests.support import scale_project as project
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DISK = 48 * 2**20
 
 

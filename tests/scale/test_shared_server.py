@@ -18,7 +18,7 @@ from pipeline.execution import results
 from tests.support import scale_project as project
 from tests.support.shared_server import ADMIN, Server, running
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(1800)]
 ANN, BEN = ("ann", "a-long-password-of-ann"), ("ben", "a-long-password-of-ben")
 OUTAGE = 60
 

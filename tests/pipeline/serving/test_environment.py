@@ -1,7 +1,4 @@
-"""A registered model in an environment made from its own requirements, from the package index. Not part of `make test`:
-
-python -m pytest tests/pipeline/check_environment.py --timeout 1800   (some minutes; needs an index)
-"""
+"""A registered model answers in an environment that pip builds from the model's own requirements: `make serve-test`."""
 
 from __future__ import annotations
 
@@ -12,9 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from pipeline.registry import download
 from tests.support import registered
 
+pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(1800)]
 URI = f"models:/ldep-{registered.NAME}@champion"
 
 
@@ -29,20 +29,8 @@ def test_a_model_loads_in_an_environment_of_its_own_requirements(registered_proj
     frame.to_csv(tmp_path / "in.csv", index=False)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["PATH"] = f"{bin_}{os.pathsep}/usr/bin{os.pathsep}/bin"
-    command = [
-        "models",
-        "predict",
-        "-m",
-        model,
-        "-i",
-        "in.csv",
-        "-t",
-        "csv",
-        "-o",
-        "out.json",
-        "--env-manager",
-        "local",
-    ]
-    subprocess.run([Path(bin_) / "mlflow", *command], cwd=tmp_path, env=environment, check=True)
+    files = ["--model-uri", model, "--input-path", "in.csv", "--content-type", "csv", "--output-path", "out.json"]
+    command = [Path(bin_) / "mlflow", "models", "predict", *files, "--env-manager", "local"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     answers = json.loads((tmp_path / "out.json").read_text())["predictions"]
     assert answers == download.load(URI, registered_project).predict(frame)

