@@ -26,7 +26,7 @@ def copy(tmp_path_factory) -> Path:
     (folder / "data/own").mkdir(parents=True)
     command = folder / "bin/ldep"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pipeline "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pipeline.commands.main "$@"\n')
     command.chmod(0o755)
     return folder
 

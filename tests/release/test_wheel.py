@@ -39,7 +39,7 @@ def test_it_holds_the_two_packages_with_their_data_and_nothing_else(wheel):
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
-    assert "pipeline/catalogue.yaml" in expected
+    assert "pipeline/config/catalogue.yaml" in expected
 
 
 def test_it_has_the_command_the_licence_and_the_extras(wheel):

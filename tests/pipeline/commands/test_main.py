@@ -124,7 +124,7 @@ def test_a_cache_that_cannot_be_a_folder(project, write_params, ldep, tmp_path, 
 
 
 def test_output_into_a_closed_pipe(project):
-    command = f"{sys.executable} -m pipeline datasets | head -n 1; echo ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m pipeline.commands.main datasets | head -n 1; echo ${{PIPESTATUS[0]}}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0"
