@@ -1,124 +1,150 @@
-"""What train hands on: one tidy table, the curves behind it, and the small files that DVC shows."""
+"""The results of train, read and checked: every other stage gets its numbers through this module."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pipeline.common.errors import UserError, first_line
-from pipeline.common.files import replacing, write_json, write_text
+from pipeline.common.errors import UserError, first_line, nearest
+from pipeline.common.files import write_text
 from pipeline.config import paths
-from pipeline.execution.plan import Plan
-from pipeline.fitting.fit import MODEL_FOLD
 from pipeline.fitting.metrics import METRICS
 
+TABLE, DECISIONS, CURVES, BOUNDARIES = "results.csv", "decisions.parquet", "curves.csv", "boundaries.json"
 COLUMNS = [
-    "dataset", "model", "fold", "metric", "value",
-    "fit_seconds", "fit_cpu_seconds", "predict_seconds", "tune_seconds", "tune_cpu_seconds", "trials",
-    "objective", "iterations", "solver", "settings", "source", "status", "message",
-]  # fmt: skip
-DECISIONS = "decisions.parquet"
-Records = dict[tuple[str, int], dict[str, Any]]
+    "dataset",
+    "model",
+    "fold",
+    "metric",
+    "value",
+    "fit_seconds",
+    "fit_cpu_seconds",
+    "predict_seconds",
+    "tune_seconds",
+    "tune_cpu_seconds",
+    "trials",
+    "objective",
+    "iterations",
+    "solver",
+    "settings",
+    "source",
+    "status",
+    "message",
+]
+IDENTITY = ["dataset", "model", "fold", "metric"]  # of a row; never empty
+TEXT = ["solver", "settings", "source", "status", "message"]  # may be empty
 
 
-def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
-    """One row a model, fold and metric. A model that failed on a fold has its rows there too, without a value."""
-    rows = []
-    for model in plan.models:
-        for fold in range(plan.folds):
-            record = records[model, fold]
-            choice = record["tuning"]
-            shared = {
-                "dataset": plan.dataset,
-                "model": model,
-                "fold": fold,
-                **{name: record.get(name) for name in ("fit_seconds", "fit_cpu_seconds", "predict_seconds")},
-                "tune_seconds": choice.get("seconds", 0.0),
-                "tune_cpu_seconds": choice.get("cpu_seconds", 0.0),
-                "trials": choice.get("trials", 0),
-                "objective": record.get("objective"),
-                "iterations": record.get("iterations"),
-                "solver": record["solver"],
-                "settings": json.dumps(record["settings"], sort_keys=True),
-                "source": source,
-                "status": record["status"],
-                "message": "; ".join(filter(None, [choice.get("message"), record["message"]])),
-            }
-            values = record.get("metrics", {})
-            rows += [{**shared, "metric": metric, "value": values.get(metric)} for metric in METRICS]
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
+def read(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
+    """The tidy table of one data set: one row per model, fold and metric."""
+    path = folder / name / TABLE
+    table = read_table(path, f"ldep train {name}")
+    if list(table["dataset"].unique()) != [name]:
+        present = ", ".join(table["dataset"].unique())
+        raise UserError(f"{path} holds {present}, not {name}; run `ldep train {name}` again.")
+    return table
 
 
-def decision_table(plan: Plan, fold: np.ndarray, values: dict[tuple[str, int], np.ndarray]) -> pd.DataFrame:
-    """One row per row of the data set, in its order; one column per model that has decision values in every fold.
-
-    Each value comes from the fit that had not seen the row. `fold` is the test fold of each row.
-    """
-    columns = {}
-    for model in plan.models:
-        if all((model, number) in values for number in range(plan.folds)):
-            columns[model] = np.empty(len(fold))
-            for number in range(plan.folds):
-                columns[model][fold == number] = values[model, number]
-    return pd.DataFrame(columns, index=range(len(fold)), dtype=np.float64)
+def read_all(names: Sequence[str], folder: Path = paths.RESULTS) -> pd.DataFrame:
+    """The tidy tables of several data sets, one below the other, in the order of the names."""
+    return pd.concat([read(name, folder) for name in names], ignore_index=True)
 
 
 def read_decisions(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
-    """The out-of-fold decision values of one data set, as written by train; see `decision_table`."""
+    """The decision values of each row by the fit that had not seen it: one column per model that has them.
+
+    Rows stand in the order of the data set. A model without decision values, or with a failed fold, has no column.
+    """
     path = folder / name / DECISIONS
     try:
         return pd.read_parquet(path)
     except FileNotFoundError:
-        raise UserError(f"{path} is missing; run `ldep train {name}` first, or `dvc repro`.") from None
+        raise _missing(path, f"ldep train {name}") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep train {name}` again.") from None
+        raise _unreadable(path, error, f"ldep train {name}") from None
 
 
-def read(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
-    """The tidy table of one set, as written by train."""
-    return pd.read_csv(folder / name / "results.csv", dtype={"iterations": "Int64"})
-
-
-def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataFrame, root: Path = Path()) -> None:
-    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/."""
-    name, folder = plan.dataset, root / paths.RESULTS / plan.dataset
-    curves = pd.DataFrame(
-        [
-            (model, fold, iteration, objective)
-            for (model, fold), record in sorted(records.items())
-            for iteration, objective in zip(*record.get("curve", {"iteration": [], "objective": []}).values())
-        ],
-        columns=["model", "fold", "iteration", "objective"],
-    )
-    accuracy = table[table["metric"] == "accuracy"]
-    _csv(table, folder / "results.csv")
-    _csv(curves, folder / "curves.csv")
-    with replacing(folder / DECISIONS) as part:
-        decisions.to_parquet(part)
-    first_fits = {model: records[model, MODEL_FOLD] for model in plan.models}  # in this order, whichever ended first
-    boundaries = {model: record["boundary"] for model, record in first_fits.items() if "boundary" in record}
-    if boundaries:
-        write_json(folder / "boundaries.json", boundaries)
-    values = accuracy.groupby("model", sort=False)["value"]
-    means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
-    write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})
-    plots = root / paths.PLOTS / name
-    _csv(accuracy[["model", "fold", "value"]].rename(columns={"value": "accuracy"}), plots / "scores.csv")
-    first = curves[curves["fold"] == 0].drop(columns="fold")
-    # Hinge sums and mean cross-entropies on one axis: each as a share of where it began.
-    start = first.groupby("model")["objective"].transform("first")
-    _csv(first.assign(objective=first["objective"] / start.where(start > 0, 1.0)), plots / "convergence.csv")
-
-
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean and sample deviation of the accuracy, in per cent, of each model."""
-    accuracy = table[table["metric"] == "accuracy"].groupby("model", sort=False)["value"]
-    return pd.DataFrame({"mean": 100 * accuracy.mean(), "std": 100 * accuracy.std(ddof=1)})
-
-
-def _csv(table: pd.DataFrame, path: Path) -> None:
+def write_table(table: pd.DataFrame, path: Path) -> None:
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+def read_table(path: Path, command: str) -> pd.DataFrame:
+    """Read a tidy table and check it; UserError names the file, the row, and the command that writes it."""
+    try:
+        complete = path.read_bytes().endswith(b"\n")
+        types: dict[Any, Any] = {**dict.fromkeys(["dataset", "model", "metric", *TEXT], "str"), "iterations": "Int64"}
+        table = pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+    except FileNotFoundError:
+        raise _missing(path, command) from None
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise _unreadable(path, error, command) from None
+    _check_columns(table, path, command)
+    if not complete:
+        raise UserError(f"{path} breaks off in its last row ({len(table) + 1}); run `{command}` again.")
+    table = table.astype({"value": "float64"}, errors="ignore")
+    table[TEXT] = table[TEXT].fillna("")
+    _check_rows(table, path, command)
+    _check_completeness(table, path, command)
+    return table
+
+
+def _missing(path: Path, command: str) -> UserError:
+    return UserError(f"{path} is missing; run `{command}` first, or `dvc repro`.")
+
+
+def _unreadable(path: Path, error: Exception, command: str) -> UserError:
+    return UserError(f"{path} cannot be read ({first_line(error)}); run `{command}` again.")
+
+
+def _check_columns(table: pd.DataFrame, path: Path, command: str) -> None:
+    for column in table.columns:
+        if column not in COLUMNS:
+            hint = nearest(str(column), COLUMNS)
+            raise UserError(f"{path}: unknown column '{column}', {hint} Otherwise run `{command}` again.")
+    missing = [column for column in COLUMNS if column not in table.columns]
+    if missing:
+        raise UserError(f"{path}: the column '{missing[0]}' is missing; run `{command}` again.")
+
+
+def _check_rows(table: pd.DataFrame, path: Path, command: str) -> None:
+    def refuse(bad: pd.Series, problem: str) -> None:
+        if bad.any():
+            row = int(bad.to_numpy().argmax()) + 2  # of the file, whose first line is the header
+            raise UserError(f"{path}, row {row}: {problem}; run `{command}` again.")
+
+    if table.empty:
+        raise UserError(f"{path} has no rows; run `{command}` again.")
+    refuse(table[IDENTITY].isna().any(axis=1), "dataset, model, fold or metric is empty")
+    refuse(~table["metric"].isin(METRICS), f"an unknown metric (known: {', '.join(METRICS)})")
+    refuse(~table["status"].isin(["ok", "failed"]), "status is neither ok nor failed")
+    values = pd.to_numeric(table["value"], errors="coerce")
+    for name, metric in METRICS.items():
+        outside = ~values.between(metric.low, metric.high)
+        problem = f"{name} is not a number from {metric.low:g} to {metric.high:g}"
+        refuse((table["metric"] == name) & table["value"].notna() & outside, problem)
+    successful = (table["status"] == "ok") & (table["metric"] == "accuracy")
+    refuse(successful & values.isna(), "the accuracy is missing, although the fit succeeded")
+    refuse(table.duplicated(IDENTITY), "this model, fold and metric appears twice")
+    refuse(~table["settings"].map(_is_json_object), "settings is not a JSON object")
+
+
+def _check_completeness(table: pd.DataFrame, path: Path, command: str) -> None:
+    for name, rows in table.groupby("dataset", sort=False):
+        folds = rows["fold"].nunique()
+        if set(rows["fold"]) != set(range(folds)):
+            raise UserError(f"{path}: {name} lacks a fold below {rows['fold'].max()}; run `{command}` again.")
+        expected = folds * len(METRICS)
+        for model, count in rows.groupby("model", sort=False).size().items():
+            if count != expected:
+                raise UserError(f"{path}: {name}, {model} has {count} rows of {expected}; run `{command}` again.")
+
+
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

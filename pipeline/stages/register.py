@@ -31,10 +31,7 @@ log = logging.getLogger(__name__)
 def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -> dict[str, Any]:
     """Write registry/NAME.json (winner, standing, version, alias, why), and return it."""
     check_models(params)
-    try:
-        table = results.read(name, root / paths.RESULTS)
-    except FileNotFoundError:
-        raise UserError(f"results/{name} is not here; run `ldep train {name}` first, or `dvc repro`.") from None
+    table = results.read(name, root / paths.RESULTS)
     chosen = final_model.winner(name, table, params)
     record: dict[str, Any] = {
         "dataset": name,

@@ -22,12 +22,12 @@ from pipeline.common.digests import digest, file_digest
 from pipeline.common.files import write_json, write_text
 from pipeline.config import paths
 from pipeline.config.params import Params
+from pipeline.execution import results
 from pipeline.reporting import (
     checks,
     costs,
     drawing,
     figures,
-    gather,
     labels,
     page,
     records,
@@ -40,7 +40,6 @@ from pipeline.reporting import (
 from pipeline.tracking import report_run
 
 log = logging.getLogger(__name__)
-RESULTS = "results.csv"
 # What differs between two reports of the same results.
 MADE = "provenance.json"
 
@@ -50,9 +49,9 @@ def run(sets: Sequence[str], params: Params, root: Path = Path()) -> Path:
     began = time.monotonic()
     # First: a store that does not answer is said before any work.
     reports = report_run.Reports(params.tracking, root) if params.tracking.enabled else None
-    table = gather.collect(sets, root)
+    table = results.read_all(sets, root / paths.RESULTS)
     with _whole(root / paths.REPORT) as folder:
-        gather.write(table, folder / RESULTS)
+        results.write_table(table, folder / results.TABLE)
         content = build(folder, root)
         key = _digest(folder)
         made = provenance(sets, content["table"], reports)
@@ -74,8 +73,7 @@ def means(held: scores.Scores) -> dict[str, float]:
 
 def build(folder: Path, root: Path) -> dict[str, Any]:
     """Write tables and pictures from the tidy table in `folder`; return what the page shows."""
-    again = "run `ldep report` again"
-    table = gather.read(folder / RESULTS, again, again)
+    table = results.read_table(folder / results.TABLE, "ldep report")
     held = scores.of(table)
     sources = table.drop_duplicates("dataset").set_index("dataset")["source"].to_dict()
     known = records.provenance(held.sets, root)

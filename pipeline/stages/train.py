@@ -14,7 +14,7 @@ from pipeline.config import paths
 from pipeline.config.models import check_models
 from pipeline.config.params import Execution, Params
 from pipeline.data import provenance
-from pipeline.execution import plan, pools, results, training_progress
+from pipeline.execution import plan, pools, result_files, training_progress
 from pipeline.execution.inputs import load_training_data
 from pipeline.execution.scheduler import BackgroundListener, Listener, Listeners, Scheduler
 
@@ -45,9 +45,9 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
             scheduler.run(params.execution)
         if tracker:
             tracker.close()
-        table = results.tidy(made, scheduler.records, origin["source"])
-        decisions = results.decision_table(made, rows.fold, scheduler.decisions)
-        results.write(made, scheduler.records, table, decisions, root)
+        table = result_files.tidy(made, scheduler.records, origin["source"])
+        decisions = result_files.decision_table(made, rows.fold, scheduler.decisions)
+        result_files.write(made, scheduler.records, table, decisions, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""
         log.info("%s: %d models in %.0f s%s.", name, len(made.models), time.monotonic() - began, cost)
     _say_failures(name, scheduler.records)
@@ -63,7 +63,7 @@ def _beside(tracker: Listener | None, execution: Execution) -> Iterator[list[Lis
             yield [aside]
 
 
-def _say_failures(name: str, records: results.Records) -> None:
+def _say_failures(name: str, records: result_files.Records) -> None:
     failed = [f"  {model}, fold {fold}: {record['message']}" for (model, fold), record in sorted(records.items())
               if record["status"] == "failed"]  # fmt: skip
     if failed:

@@ -23,11 +23,10 @@ from pipeline.common.errors import UserError
 from pipeline.config.models import check_models
 from pipeline.config.params import check
 from pipeline.data import provenance
-from pipeline.execution import plan, results, training_progress
+from pipeline.execution import plan, result_files, results, training_progress
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.budget import ccp_seconds
-from pipeline.reporting import gather
 from pipeline.stages import train
 from tests.support import tiny
 
@@ -121,18 +120,6 @@ def test_lost_decision_values_of_a_stored_fit_are_computed_again(root, damage):
     assert (root / "results/tiny/decisions.parquet").read_bytes() == written
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [(None, "is missing; run"), (b"", "cannot be read"), (b"PAR1", "again")]
-)
-def test_decision_values_that_cannot_be_read_are_named_with_the_stage(tmp_path, content, message):
-    (tmp_path / "tiny").mkdir()
-    if content is not None:
-        (tmp_path / "tiny/decisions.parquet").write_bytes(content)
-    with pytest.raises(UserError, match=rf"decisions\.parquet.*{message}.*") as caught:
-        results.read_decisions("tiny", tmp_path)
-    assert "run `ldep train tiny`" in str(caught.value)
-
-
 def test_a_fit_gets_its_rows_in_the_layout_of_the_array(root):
     """In the other one a linear SVC on kr-vs-kp has 96.9 %, not the paper's 96.8: sums differ in the last bit."""
     rows = load_training_data("tiny")
@@ -157,7 +144,7 @@ def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(
     made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), 1)
     record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
     records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
-    results.write(made, records, results.tidy(made, records, "file"), pd.DataFrame(index=range(90)))
+    result_files.write(made, records, result_files.tidy(made, records, "file"), pd.DataFrame(index=range(90)))
     assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
 
 
@@ -319,7 +306,7 @@ def test_a_setting_may_be_infinite(root, monkeypatch):
         table = results.read("tiny")
         assert (table["status"] == "ok").all()
         assert {json.loads(text)["C"] for text in table["settings"]} == {float("inf")}
-    assert len(table) == len(gather.collect(["tiny"], root))
+    assert len(table) == len(results.read_all(["tiny"]))
     assert tune_on_all_rows("tiny", "searched", params)["chosen"] == {"C": float("inf")}
     assert json.loads((root / "tuned/tiny.searched.json").read_text())["chosen"] == {"C": float("inf")}
 

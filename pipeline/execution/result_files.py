@@ -1,0 +1,92 @@
+"""What train writes: the tidy table, the files behind it, and the small files that DVC shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.common.files import replacing, write_json
+from pipeline.config import paths
+from pipeline.execution.plan import Plan
+from pipeline.execution.results import BOUNDARIES, COLUMNS, CURVES, DECISIONS, TABLE, write_table
+from pipeline.fitting.fit import MODEL_FOLD
+from pipeline.fitting.metrics import METRICS
+
+Records = dict[tuple[str, int], dict[str, Any]]
+
+
+def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
+    """One row a model, fold and metric. A model that failed on a fold has its rows there too, without a value."""
+    rows = []
+    for model in plan.models:
+        for fold in range(plan.folds):
+            record = records[model, fold]
+            choice = record["tuning"]
+            shared = {
+                "dataset": plan.dataset,
+                "model": model,
+                "fold": fold,
+                **{name: record.get(name) for name in ("fit_seconds", "fit_cpu_seconds", "predict_seconds")},
+                "tune_seconds": choice.get("seconds", 0.0),
+                "tune_cpu_seconds": choice.get("cpu_seconds", 0.0),
+                "trials": choice.get("trials", 0),
+                "objective": record.get("objective"),
+                "iterations": record.get("iterations"),
+                "solver": record["solver"],
+                "settings": json.dumps(record["settings"], sort_keys=True),
+                "source": source,
+                "status": record["status"],
+                "message": "; ".join(filter(None, [choice.get("message"), record["message"]])),
+            }
+            values = record.get("metrics", {})
+            rows += [{**shared, "metric": metric, "value": values.get(metric)} for metric in METRICS]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
+
+
+def decision_table(plan: Plan, fold: np.ndarray, values: dict[tuple[str, int], np.ndarray]) -> pd.DataFrame:
+    """One row per row of the data set, in its order; one column per model that has decision values in every fold.
+
+    Each value comes from the fit that had not seen the row. `fold` is the test fold of each row.
+    """
+    columns = {}
+    for model in plan.models:
+        if all((model, number) in values for number in range(plan.folds)):
+            columns[model] = np.empty(len(fold))
+            for number in range(plan.folds):
+                columns[model][fold == number] = values[model, number]
+    return pd.DataFrame(columns, index=range(len(fold)), dtype=np.float64)
+
+
+def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataFrame, root: Path = Path()) -> None:
+    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/."""
+    name, folder = plan.dataset, root / paths.RESULTS / plan.dataset
+    curves = pd.DataFrame(
+        [
+            (model, fold, iteration, objective)
+            for (model, fold), record in sorted(records.items())
+            for iteration, objective in zip(*record.get("curve", {"iteration": [], "objective": []}).values())
+        ],
+        columns=["model", "fold", "iteration", "objective"],
+    )
+    accuracy = table[table["metric"] == "accuracy"]
+    write_table(table, folder / TABLE)
+    write_table(curves, folder / CURVES)
+    with replacing(folder / DECISIONS) as part:
+        decisions.to_parquet(part)
+    first_fits = {model: records[model, MODEL_FOLD] for model in plan.models}  # in this order, whichever ended first
+    boundaries = {model: record["boundary"] for model, record in first_fits.items() if "boundary" in record}
+    if boundaries:
+        write_json(folder / BOUNDARIES, boundaries)
+    values = accuracy.groupby("model", sort=False)["value"]
+    means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
+    write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})
+    plots = root / paths.PLOTS / name
+    write_table(accuracy[["model", "fold", "value"]].rename(columns={"value": "accuracy"}), plots / "scores.csv")
+    first = curves[curves["fold"] == 0].drop(columns="fold")
+    # Hinge sums and mean cross-entropies on one axis: each as a share of where it began.
+    start = first.groupby("model")["objective"].transform("first")
+    write_table(first.assign(objective=first["objective"] / start.where(start > 0, 1.0)), plots / "convergence.csv")

@@ -1,0 +1,119 @@
+"""The reader of results: what it returns, and what it refuses, with the file, the row and the command to run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import matthews_corrcoef
+
+from pipeline.common.errors import UserError
+from pipeline.execution import results
+from pipeline.fitting.metrics import METRICS, Metric
+from tests.support import reported
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Results of two models on two folds of the data set `mine`."""
+    reported.write(tmp_path, "mine", {"a": [0.75, 0.5], "b": [0.75, 0.5]})
+    return tmp_path / "results"
+
+
+def test_tables_of_several_data_sets_are_read_and_written_without_losing_a_digit(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        reported.write(tmp_path, name, {"svc": rng.random(40).tolist()})
+    texts = [(tmp_path / f"results/{name}/results.csv").read_text() for name in ("one", "two")]
+    results.write_table(results.read_all(["one", "two"], tmp_path / "results"), tmp_path / "all.csv")
+    assert (tmp_path / "all.csv").read_text() == texts[0] + texts[1].partition("\n")[2]
+
+
+def cut_in_the_middle(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def without_last_rows(text: str) -> str:
+    return "".join(text.splitlines(keepends=True)[:-4])
+
+
+def without_fold_0(text: str) -> str:
+    head, *rows = text.splitlines(keepends=True)
+    return "".join([head, *(row for row in rows if ",0," not in row[:10])])
+
+
+def header_only(text: str) -> str:
+    return text.splitlines(keepends=True)[0]
+
+
+def last_row_twice(text: str) -> str:
+    return text + text.splitlines(keepends=True)[-1]
+
+
+def replaced(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new, 1)
+
+
+DAMAGE = {
+    "breaks off in its last row": cut_in_the_middle,
+    "has 4 rows of 8": without_last_rows,
+    "mine lacks a fold below 1": without_fold_0,
+    "unknown column 'modell', did you mean 'model'?": replaced("model", "modell"),
+    "the column 'source' is missing": lambda text: text.replace(",source,", ",", 1).replace(",file,", ","),
+    "row 2: accuracy is not a number from 0 to 1": replaced("0.75", "75"),
+    "row 3: f1_macro is not a number from 0 to 1": replaced("f1_macro,0.75", "f1_macro,three"),
+    "an unknown metric": replaced("accuracy", "acuracy"),
+    "status is neither ok nor failed": replaced(",ok,", ",fine,"),
+    "settings is not a JSON object": replaced("{}", "{"),
+    "appears twice": last_row_twice,
+    "has no rows": header_only,
+}
+
+
+@pytest.mark.parametrize("message", DAMAGE)
+def test_a_damaged_table_is_refused_with_the_command_that_makes_it_again(folder, message):
+    path = folder / "mine/results.csv"
+    path.write_text(DAMAGE[message](path.read_text()))
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        results.read("mine", folder)
+    assert str(path) in str(caught.value)
+    assert "un `ldep train mine` again" in str(caught.value)
+
+
+def test_a_table_of_another_data_set_is_refused(folder):
+    (folder / "mine").rename(folder / "other")
+    with pytest.raises(UserError, match="holds mine, not other; run `ldep train other` again"):
+        results.read("other", folder)
+
+
+def test_without_results_the_stage_to_run_is_named(tmp_path):
+    with pytest.raises(UserError, match="is missing; run `ldep train mine` first, or `dvc repro`"):
+        results.read("mine", tmp_path)
+
+
+def test_the_bounds_of_a_value_are_those_of_its_metric(tmp_path, monkeypatch):
+    monkeypatch.setitem(METRICS, "mcc", Metric(matthews_corrcoef, low=-1))
+    reported.write(tmp_path, "mine", {"svc": [0.5, 0.75]})
+    path = tmp_path / "results/mine/results.csv"
+    text = path.read_text()
+    path.write_text(text.replace("mcc,0.5", "mcc,-0.5"))
+    assert -0.5 in results.read("mine", tmp_path / "results")["value"].tolist()
+    path.write_text(text.replace("mcc,0.5", "mcc,-1.5"))
+    with pytest.raises(UserError, match="row 6: mcc is not a number from -1 to 1"):
+        results.read("mine", tmp_path / "results")
+    path.write_text(text.replace("roc_auc,0.5", "roc_auc,-0.5"))
+    with pytest.raises(UserError, match="row 5: roc_auc is not a number from 0 to 1"):
+        results.read("mine", tmp_path / "results")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "is missing"), (b"", "cannot be read"), (b"PAR1", "cannot be")]
+)
+def test_decision_values_that_cannot_be_read_are_named_with_the_stage(folder, content, problem):
+    if content is not None:
+        (folder / "mine/decisions.parquet").write_bytes(content)
+    with pytest.raises(UserError, match=rf"decisions\.parquet {problem}.*run `ldep train mine`"):
+        results.read_decisions("mine", folder)
