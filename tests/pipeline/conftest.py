@@ -81,6 +81,17 @@ def registered_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def trained_project(registered_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A trained copy of that project with a registry of its own, which is empty; it is the working folder."""
+    from tests.support import registered
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    folder = registered.copy_without_versions(registered_project, tmp_path / "project")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
 def dvc_project(project: Path) -> Path:
     """A git repository with the pipeline, on two small sets: a packaged one and a file of the user's."""
     for name in ("pipeline", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvcignore", "dvc.yaml"):

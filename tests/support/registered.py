@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ import mlflow
 import numpy as np
 import pandas as pd
 import yaml
+from mlflow.entities.model_registry import ModelVersion
 
 from benchmarks.server import serving
 from pipeline.commands.main import main
 from pipeline.config import params
 from pipeline.stages import register
 
-__all__ = ["BASELINE", "CLASSIFIERS", "NAME", "inside", "make", "rows", "serving", "stored", "with_candidates"]
+__all__ = ["BASELINE", "CLASSIFIERS", "MODEL", "NAME", "inside", "make", "rows", "serving", "stored", "with_candidates"]
 NAME, BASELINE = "shop", "shop-baseline"
+MODEL = f"ldep-{NAME}"
 CLASSIFIERS = {
     "linear": {"class": "sklearn.svm.SVC", "params": {"kernel": "linear"}},
     "ldep": {"class": "ldep.LDEPClassifier", "params": {"r1": 4, "r2": 4, "alpha": 0.1, "n_init": 1, "max_iter": 30}},
@@ -70,6 +73,31 @@ def make(folder: Path) -> Path:
         register.run(NAME, with_candidates("ldep"))
         register.run(BASELINE, with_candidates("linear"))
     return folder
+
+
+def copy_without_versions(project: Path, folder: Path) -> Path:
+    """A copy with a registry of its own, in which nothing is registered; MLflow's store of this process."""
+    shutil.copytree(project, folder, ignore=shutil.ignore_patterns("*.log", "registry", "mlartifacts"))
+    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+    client = mlflow.MlflowClient()
+    for model in client.search_registered_models():
+        client.delete_registered_model(model.name)
+    return folder
+
+
+def all_versions() -> list[ModelVersion]:
+    """The versions of the model, the oldest first."""
+    return sorted(mlflow.MlflowClient().search_model_versions(f"name = '{MODEL}'"), key=number)
+
+
+def number(version: ModelVersion) -> int:
+    return int(version.version)
+
+
+def aliases() -> dict[str, str]:
+    """Which version holds each alias of the model."""
+    holders = mlflow.MlflowClient().get_registered_model(MODEL).aliases
+    return {alias: str(version) for alias, version in holders.items()}
 
 
 @contextlib.contextmanager

@@ -1,0 +1,44 @@
+"""The final model of a data set: which candidate wins, its settings, and its key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.config import params
+from pipeline.execution import results
+from pipeline.registry import final_model
+from tests.support import registered, tiny
+
+NAME = registered.NAME
+
+
+def test_missing_folds_of_a_metric_disqualify(trained_project):
+    table = results.read(NAME)
+    table.loc[(table["model"] == "ldep") & (table["fold"] == 1), "value"] = np.nan
+    assert final_model.winner(NAME, table, registered.with_candidates()).model == "linear"
+
+
+def test_after_another_cross_validation_a_version_has_its_numbers(trained_project):
+    """The same settings and rows; but the metrics, and the sigmoid, are those of the folds."""
+    entry = {**tiny.values()["classifiers"]["ldep"], "search": {"alpha": {"choices": [0.1]}}, "first": []}
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}, "models": ["ldep"]}
+    works = []
+    for trials in (1, 2):
+        checked = params.check({**values, "classifiers": {"ldep": {**entry, "trials": trials}}})
+        works.append(final_model.plan(NAME, "ldep", checked, Path()))
+    assert works[0].settings == works[1].settings
+    assert works[0].key != works[1].key
+
+
+def test_a_tuned_winner_and_a_committee_take_the_settings_of_a_study_of_all_rows(trained_project):
+    tuned = tiny.values()["classifiers"]
+    entries = {"linear": registered.CLASSIFIERS["linear"], "ldep": {**tuned["ldep"], "trials": 2}}
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
+    values |= {"models": ["committee"], "classifiers": {**entries, "committee": tuned["committee"]}}
+    checked = params.check({**values, "execution": {"n_jobs": 1}})
+    work = final_model.plan(NAME, "committee", checked, Path())
+    chosen = json.loads(Path(f"tuned/{NAME}.ldep.json").read_text())["chosen"]
+    assert chosen.items() <= work.settings["estimator"]["params"].items()

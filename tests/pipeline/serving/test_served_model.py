@@ -1,0 +1,48 @@
+"""How a served model is stored: no pickle, trusted types only, and the same answers after loading."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import mlflow
+import pytest
+import skops.io
+from sklearn.pipeline import Pipeline
+
+from pipeline.config import params
+from pipeline.fitting import models
+from pipeline.serving import calibration, served_model
+from pipeline.stages import impute
+from tests.support import registered, tiny
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
+    model = tiny.FailsOnFold().fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match=r"tests\.support\.tiny\.FailsOnFold, not on the list"):
+        served_model.save(tmp_path, model, None)
+    content = skops.io.dumps(model)
+    (tmp_path / served_model.PIPELINE).write_bytes(content)
+    facts = {"sha256": hashlib.sha256(content).hexdigest(), "sigmoid": None}
+    (tmp_path / served_model.FACTS).write_text(json.dumps(facts))
+    with pytest.raises(mlflow.MlflowException, match="FailsOnFold"):
+        served_model.load(tmp_path)
+
+
+@pytest.mark.parametrize("model", params.load(ROOT / "params.yaml").models)
+def test_every_model_of_the_default_suite_can_be_stored_and_answers_the_same(model, tmp_path):
+    values = params.load(ROOT / "params.yaml")
+    frame = registered.rows(60).astype({"grade": "category", "colour": "category"})
+    numbers, encoder = impute.impute(frame)
+    chosen = {name: 2 for name in ("r1", "r2") if model.startswith("ldep")}
+    settings = models.settings_for(model, values.classifiers, chosen, 60, 4)
+    pipe = models.pipeline(values.classifiers[model], settings, values.impute, 0)
+    pipe.fit(numbers.iloc[:, :-1].to_numpy(), frame["sold"].to_numpy(dtype=str))
+    whole = Pipeline([("encode", encoder), *pipe.steps])
+    served_model.save(tmp_path, whole, calibration.Sigmoid(1.0, 0.0))
+    loaded = served_model.load(tmp_path)
+    made = served_model.ServedModel(whole, calibration.Sigmoid(1.0, 0.0))
+    assert loaded.predict(frame, {"output": "full"}) == made.predict(frame, {"output": "full"})
