@@ -108,7 +108,7 @@ def test_the_command_says_what_is_not_there(registered_project, tmp_path, monkey
 MEASURE = """
 import sys
 from pathlib import Path
-from pipeline import score
+from pipeline.commands import score
 for source in sys.argv[3:]:
     score.run(sys.argv[1], Path(source), Path(source).with_stem("out"), root=Path(sys.argv[2]))
     # Not ru_maxrss: a child's begins with its parent's.

@@ -104,7 +104,7 @@ def test_the_command_says_what_is_wrong_and_leaves_nothing(made, frame, tmp_path
 MEASURE = """
 import sys
 from pathlib import Path
-from pipeline import stream
+from pipeline.commands import stream
 settings = {"r1": 2, "r2": 2, "sample_size": 1000, "max_iter": 2}
 for source in sys.argv[1:]:
     stream.run(Path(source), Path(source).with_suffix(""), "label", settings=settings)

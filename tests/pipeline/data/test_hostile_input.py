@@ -99,7 +99,7 @@ def test_a_file_of_one_endless_line_is_refused_before_it_is_held(project, name, 
     os.truncate(path, 2**30)
     # Memory is capped: 1 GB would not fit.
     code = (
-        "import resource, sys; from pathlib import Path; from pipeline.sources import local_file; "
+        "import resource, sys; from pathlib import Path; from pipeline.data.sources import local_file; "
         "resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)); local_file.read(Path(sys.argv[1]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(line_length.__file__).parents[2]), "OPENBLAS_NUM_THREADS": "1"}

@@ -141,8 +141,8 @@ def test_two_processes_at_once_download_once(server, cache, project):
     def start(folder: Path) -> subprocess.Popen[str]:
         folder.mkdir()
         (folder / "params.yaml").write_bytes((project / "params.yaml").read_bytes())
-        command = [sys.executable, "-m", "pipeline", "fetch", "haberman"]
-        root = str(Path(openml.__file__).parents[2])
+        command = [sys.executable, "-m", "pipeline.commands.main", "fetch", "haberman"]
+        root = str(Path(openml.__file__).parents[3])
         return subprocess.Popen(
             command, cwd=folder, env={**os.environ, "PYTHONPATH": root}, stderr=subprocess.PIPE, text=True
         )

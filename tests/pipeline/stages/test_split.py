@@ -20,8 +20,8 @@ def test_the_papers_folds(project, write_params, ldep):
         y = np.asarray(pd.read_parquet(f"data/raw/{name}.parquet").iloc[:, -1])
         assert table.columns.tolist() == ["row", "fold"]
         assert table["row"].tolist() == list(range(len(y)))
-        folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=1).split(y, y)
-        for number, (_, test) in enumerate(folds):
+        expected = StratifiedKFold(n_splits=5, shuffle=True, random_state=1).split(y, y)
+        for number, (_, test) in enumerate(expected):
             np.testing.assert_array_equal(np.flatnonzero(table["fold"] == number), test)
         np.testing.assert_array_equal(folds.read(name), table["fold"])
 
