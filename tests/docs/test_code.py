@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.commands.main import _parser, main
+from pipeline.commands.main import build_parser, main
+from pipeline.commands.subcommands import OTHER_COMMANDS, STAGES
 from pipeline.config import params
 from pipeline.config.models import check_models
 from tests.support import pages
@@ -68,7 +69,7 @@ def test_commands_exist(block):
         if not words:
             continue
         if words[0] == "ldep" and words[1] != "--help":
-            _parser().parse_args(words[1:])  # exits, if it cannot be parsed
+            build_parser().parse_args(words[1:])  # exits if it cannot be parsed
         elif words[0] == "make":
             assert words[1] in targets(), f"{block}: there is no target {words[1]}"
         elif words[0] == "dvc":
@@ -110,7 +111,7 @@ def test_targets_and_subcommands_named_in_the_text_exist(page):
     text = pages.FENCE.sub("", page.read_text(encoding="utf-8"))
     for target in re.findall(r"`make ([a-z-]+)", text):
         assert target in targets(), f"{pages.name(page)}: make {target}"
-    subcommands = next(action.choices for action in _parser()._actions if action.dest == "command")
+    subcommands = {command.name for command in (*STAGES, *OTHER_COMMANDS)}
     for command in re.findall(r"`ldep ([a-z]+)", text):
         assert command in subcommands, f"{pages.name(page)}: ldep {command}"
 

@@ -24,7 +24,7 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
         name = field.alias or field_name
         inner = section(field.annotation)
         if inner is None or name in PLACE or field.default in (None, PydanticUndefined):
-            yield prefix + name, "required" if field.is_required() else field.default
+            yield prefix + name, "required" if field.is_required() else field.get_default(call_default_factory=True)
         if inner is not None:
             yield from keys(inner, f"{prefix}{name}." + (f"{PLACE[name]}." if name in PLACE else ""))
 

@@ -1,4 +1,4 @@
-"""The command itself: exit codes, messages, and what a newcomer sees first."""
+"""The command `ldep` itself: help, exit codes and messages."""
 
 from __future__ import annotations
 
@@ -8,30 +8,59 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pipeline.commands.main import main
+from pipeline.commands.subcommands import OTHER_COMMANDS, STAGES
 from pipeline.common.files import replacing
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("command", ["datasets", "fetch", "impute", "split", "protocol", "report", "publish"])
+def test_help_lists_every_command_in_its_group(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    stages, _, others = capsys.readouterr().out.partition("Other commands:")
+    assert [line.split()[0] for line in stages.splitlines() if line.startswith("  ")] == [
+        command.name for command in STAGES
+    ]
+    assert all(f"  {command.name} " in others for command in OTHER_COMMANDS)
+
+
+def test_the_stages_are_those_of_dvc_yaml_in_their_order():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    assert [command.name for command in STAGES] == list(stages)
+
+
+@pytest.mark.parametrize("command", [*STAGES, *OTHER_COMMANDS], ids=lambda command: command.name)
 def test_every_command_has_help_with_an_example(command, capsys):
     with pytest.raises(SystemExit) as end:
-        main([command, "--help"])
+        main([command.name, "--help"])
     assert end.value.code == 0
-    assert f"example:\n  ldep {command}" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert f"usage: ldep {command.name} " in output
+    assert f"example:\n  ldep {command.name}" in output
 
 
 def test_help_imports_nothing_heavy():
     code = (
-        "import sys; from pipeline.commands.main import _parser; _parser().format_help(); "
+        "import sys; from pipeline.commands.main import build_parser; build_parser().format_help(); "
         "sys.exit(sum(m in sys.modules for m in ('pandas', 'sklearn', 'openml', 'numpy', 'pydantic')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_stages_in_a_row(project, write_params, ldep):
+@pytest.mark.parametrize(
+    ("option", "value"), [("--alpha", "-1"), ("--alpha", "inf"), ("--pieces", "x"), ("--sample", "0")]
+)
+def test_a_setting_that_is_not_above_0_is_refused(option, value, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["stream", "in.parquet", "model", "--target", "label", f"{option}={value}"])
+    assert end.value.code == 2
+    assert f"argument {option}: '{value}' is not a" in capsys.readouterr().err
+
+
+def test_the_first_stages_write_their_files(project, write_params, ldep):
     write_params(datasets=["haberman", "wdbc"], data={"source": "offline"})
     for stage in ("fetch", "impute", "split"):
         code, _, text = ldep(stage)
@@ -42,16 +71,16 @@ def test_stages_in_a_row(project, write_params, ldep):
     assert found == sorted(pattern.format(name) for pattern in patterns for name in ("haberman", "wdbc"))
 
 
-def test_stages_give_the_same_bytes_again(project, write_params, ldep):
+def test_the_stages_write_the_same_bytes_again(project, write_params, ldep):
     write_params(data={"source": "offline"})
-    kept = []
+    contents = []
     for _ in range(2):
         for stage in ("fetch", "impute", "split"):
             assert ldep(stage)[0] == 0
-        kept.append(
+        contents.append(
             {p: p.read_bytes() for p in Path("data").rglob("*") if p.is_file() and p.parent.name != "provenance"}
         )
-    assert kept[0] == kept[1]
+    assert contents[0] == contents[1]
 
 
 @pytest.mark.parametrize("stage", ["impute", "split"])
@@ -63,7 +92,7 @@ def test_a_stage_without_its_input_names_the_one_to_run(project, write_params, l
 
 
 @pytest.mark.parametrize("stage", ["impute", "split"])
-def test_a_damaged_input_is_named(project, write_params, ldep, stage):
+def test_a_damaged_input_is_named_in_the_error(project, write_params, ldep, stage):
     write_params()
     Path("data/raw").mkdir(parents=True)
     Path("data/raw/haberman.parquet").write_bytes(b"PAR1")
@@ -72,20 +101,20 @@ def test_a_damaged_input_is_named(project, write_params, ldep, stage):
     assert "data/raw/haberman.parquet cannot be read" in text
 
 
-def test_an_unknown_name(project, write_params, ldep):
+def test_an_unknown_data_set_gets_a_suggestion(project, write_params, ldep):
     write_params()
     code, _, text = ldep("fetch", "habermann")
     assert code == 1
     assert "did you mean 'haberman'?" in text
 
 
-def test_without_parameters(project, ldep):
+def test_a_missing_params_yaml_is_an_error(project, ldep):
     code, _, text = ldep("fetch")
     assert code == 1
     assert "params.yaml is not here" in text
 
 
-def test_the_list_says_what_is_at_hand(project, write_params, ldep):
+def test_the_list_shows_where_each_data_set_is_available(project, write_params, ldep):
     from pipeline.data.sources import openml
     from tests.support.openml_files import fill_cache
 
@@ -108,13 +137,13 @@ def test_the_list_says_what_is_at_hand(project, write_params, ldep):
     assert state["gone"].endswith("file missing")
 
 
-def test_names_alone_are_what_a_dvc_override_takes(project, ldep):
+def test_the_names_are_printed_as_dvc_takes_them(project, ldep):
     _, out, _ = ldep("datasets", "--names")
     assert out.count(",") == 29
     assert out.startswith("acute-inflammations,australian,banana,")
 
 
-def test_a_cache_that_cannot_be_a_folder(project, write_params, ldep, tmp_path, monkeypatch):
+def test_an_unusable_cache_folder_is_an_error(project, write_params, ldep, tmp_path, monkeypatch):
     write_params(data={"source": "offline"})
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "file" / "cache"))
@@ -123,7 +152,7 @@ def test_a_cache_that_cannot_be_a_folder(project, write_params, ldep, tmp_path, 
     assert f"({tmp_path / 'file' / 'cache'}) cannot be used" in text
 
 
-def test_output_into_a_closed_pipe(project):
+def test_a_closed_pipe_is_no_error(project):
     command = f"{sys.executable} -m pipeline.commands.main datasets | head -n 1; echo ${{PIPESTATUS[0]}}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
@@ -131,7 +160,7 @@ def test_output_into_a_closed_pipe(project):
     assert "Traceback" not in done.stderr
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path):
+def test_a_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
 
@@ -147,7 +176,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path):
 
 
 def test_a_file_is_replaced_and_never_rewritten(tmp_path):
-    """A reader that has the old file open keeps a whole one; a second name for it shows this."""
+    """A process that is reading the old file keeps a complete one. A hard link shows this."""
     path, other = tmp_path / "file", tmp_path / "other"
     path.write_text("old")
     other.hardlink_to(path)
@@ -157,17 +186,17 @@ def test_a_file_is_replaced_and_never_rewritten(tmp_path):
 
 
 @pytest.mark.parametrize("command", [["check"], ["fetch"], ["protocol", "haberman"]])
-def test_a_folder_that_cannot_be_written_is_said_by_every_command(project, write_params, ldep, command):
+def test_a_folder_without_write_access_is_an_error_of_one_line(project, write_params, ldep, command):
     write_params(data={"source": "offline"}, models=["svc"], classifiers={"svc": {"class": "sklearn.svm.SVC"}})
     for name in ("data", "reports"):
         Path(name).write_text("")  # a file where the folder should be: even root cannot write below
     code, _, text = ldep(*command)
     assert code == 1
     assert f"ldep {command[0]}: [Errno" in text
-    assert "What was finished is kept: mend this, and run it again." in text
+    assert "Finished work is kept: fix this and run the command again." in text
 
 
-def test_a_class_that_does_not_resolve_is_said_before_the_first_stage(project, write_params, ldep):
+def test_check_finds_a_class_that_cannot_be_imported(project, write_params, ldep):
     write_params(models=["mine"], classifiers={"mine": {"class": "sklearn.svm.SVCC"}})
     code, _, text = ldep("check")
     assert code == 1
@@ -175,9 +204,9 @@ def test_a_class_that_does_not_resolve_is_said_before_the_first_stage(project, w
     assert not Path("data").exists()
 
 
-def test_protocol_prints_the_papers_numbers(project, write_params, ldep):
-    """Two sets that need no network; the whole table is in reports/protocol/."""
-    write_params(data={"source": "offline"}, impute={"strategy": "median"}, split={"seed": 7})  # both without effect
+def test_protocol_reproduces_the_numbers_of_the_paper(project, write_params, ldep):
+    """On two data sets that need no network; reports/protocol/ has all of them."""
+    write_params(data={"source": "offline"}, impute={"strategy": "median"}, split={"seed": 7})  # neither has an effect
     code, out, _ = ldep("protocol", "haberman", "wdbc")
     assert code == 0
     assert "8 of 8 numbers agree" in out
@@ -188,7 +217,7 @@ def test_protocol_prints_the_papers_numbers(project, write_params, ldep):
     assert Path("reports/protocol/protocol.csv").read_text().count("\n") == 5
 
 
-def test_protocol_fails_when_the_numbers_do_not_come_out(project, write_params, ldep, monkeypatch):
+def test_protocol_fails_if_the_numbers_differ(project, write_params, ldep, monkeypatch):
     from pipeline.reporting import paper
 
     write_params(data={"source": "offline"})
@@ -198,13 +227,3 @@ def test_protocol_fails_when_the_numbers_do_not_come_out(project, write_params, 
     assert code == 1
     assert "0 of 4 numbers agree" in out
     assert "do not come out" in text
-
-
-def test_the_example_of_the_documentation_runs(project, write_params, ldep):
-    write_params(data={"source": "offline"})
-    assert ldep("fetch")[0] == ldep("impute")[0] == 0
-    text = (ROOT / "docs" / "data.md").read_text()
-    example = text.partition("```python\n")[2].partition("```")[0]
-    names: dict[str, object] = {}
-    exec(example.replace("encoder.transform", "result = encoder.transform"), names)
-    assert names["result"].tolist()[0][::2] == [41.0, 3.0]

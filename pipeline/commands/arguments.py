@@ -1,0 +1,85 @@
+"""The arguments of the subcommands of `ldep`: each function adds some to a parser."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
+
+
+def params(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameters (default: params.yaml)"
+    )
+
+
+def datasets(parser: ArgumentParser) -> None:
+    parser.add_argument("datasets", nargs="*", metavar="DATASET", help="data sets (default: those of params.yaml)")
+
+
+def register(parser: ArgumentParser) -> None:
+    parser.add_argument("--promote", action="store_true", help="make the new version the champion, whatever the rule")
+
+
+def catalogue(parser: ArgumentParser) -> None:
+    parser.add_argument("--names", action="store_true", help="print the names only, separated by commas")
+
+
+def tune(parser: ArgumentParser) -> None:
+    parser.add_argument("--model", default="ldep", help="a classifier of params.yaml with a search (default: ldep)")
+    parser.add_argument("--trials", type=int, help="number of trials (default: that of params.yaml)")
+
+
+def score(parser: ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL_URI", help="models:/NAME@ALIAS, models:/NAME/VERSION, or a folder")
+    parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv or .parquet file of any size")
+    parser.add_argument("target", metavar="OUT", type=Path, help="the .csv or .parquet file to write")
+    parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
+
+
+def serve(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="DATASET", help="the data set whose model is served")
+    parser.add_argument("--alias", default="champion", help="alias of the version to serve (default: champion)")
+    parser.add_argument("--port", type=int, default=5001, help="port on localhost (default: 5001)")
+
+
+def stream(parser: ArgumentParser) -> None:
+    parser.add_argument("source", metavar="IN", type=Path, help="a .parquet file of any size")
+    parser.add_argument("folder", metavar="MODEL", type=Path, help="a new folder, for `ldep score` and `mlflow models`")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the two classes")
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="COLUMN", help="a column to leave out; repeatable"
+    )
+    parser.add_argument("--pieces", type=_positive_integer, default=10, help="r1 and r2 (default: 10)")
+    parser.add_argument("--alpha", type=_positive_number, default=1.0, help="weight of the penalty (default: 1)")
+    parser.add_argument("--penalty", choices=["norm", "variance"], default="norm", help="of the slopes (default: norm)")
+    parser.add_argument("--sample", type=_positive_integer, default=100_000, help="rows in memory (default: 100000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample, the starts and the held-out rows")
+
+
+def publish(parser: ArgumentParser) -> None:
+    parser.add_argument("target", metavar="FOLDER", type=Path, help="the folder to write; older pictures are removed")
+
+
+def protocol(parser: ArgumentParser) -> None:
+    parser.add_argument("datasets", nargs="*", metavar="DATASET", help="data sets (default: all 30 of the paper)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="the folder to write (default: reports/protocol)")
+
+
+def _positive_integer(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ArgumentTypeError(f"'{text}' is not a whole number above 0")
+    return value
+
+
+def _positive_number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"'{text}' is not a number above 0")
+    return value
