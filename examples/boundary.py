@@ -1,7 +1,8 @@
-"""The decision boundary on the banana data, with more and more pieces.
+"""Plot the decision boundary on the banana data for a growing number of pieces.
 
-One piece each is a straight line, and the best one for banana has every row on one side. Each further piece can give
-the boundary another edge. The accuracy is that of rows which were not trained on: from five pieces on it hardly grows.
+With one piece each, the boundary is a straight line, and the best line for banana has every row on one side. Each
+additional piece can add an edge to the boundary. The accuracy is measured on test rows; from five pieces on, it hardly
+improves.
 
     python examples/boundary.py [PICTURE]
 """
@@ -19,7 +20,7 @@ from pipeline.stages import fetch
 
 PICTURE = Path(__file__).parents[1] / "docs/images/boundary.png"
 PIECES = (1, 2, 5, 20)
-SHOWN = 1000  # points in a picture
+SHOWN = 1000  # points per panel
 
 
 def main(picture: Path = PICTURE) -> None:
@@ -33,7 +34,7 @@ def main(picture: Path = PICTURE) -> None:
     for r, panel in zip(PIECES, panels):
         model = LDEPClassifier(r1=r, r2=r, alpha=0.1, random_state=0).fit(X_train, y_train)
         accuracy = model.score(X_test, y_test)
-        print(f"r1 = r2 = {r}: {100 * accuracy:.1f} % of the test rows")
+        print(f"r1 = r2 = {r}: {100 * accuracy:.1f} % of the test rows are classified correctly")
         tau = model.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
         panel.contourf(*axes, tau > 0, levels=[-0.5, 0.5, 1.5], colors=["#cfe0f3", "#f8dcc8"])
         panel.contour(*axes, tau, levels=[0], colors="black", linewidths=1.2)

@@ -1,7 +1,7 @@
-"""Why one tumour was called malignant: the exact share of each feature in tau.
+"""Explain why one tumour was classified as malignant: the exact contribution of each feature to tau.
 
-Around every row tau is affine, so its value there is a sum over the features. Nothing is approximated. The features are
-standardised first: a contribution is then relative to the mean of the training rows.
+Around every row tau is affine, so its value is a sum over the features. Nothing is approximated. The features are
+standardised first, which makes each contribution relative to the mean of the training rows.
 
     python examples/explanation.py [PICTURE]
 """
@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from ldep import LDEPClassifier
 
 PICTURE = Path(__file__).parents[1] / "docs/images/explanation.png"
-SHOWN = 10  # features by name; the rest is one bar
+SHOWN = 10  # features with a bar of their own; the rest share one
 
 
 def main(picture: Path = PICTURE) -> None:
@@ -27,29 +27,25 @@ def main(picture: Path = PICTURE) -> None:
     X_train, X_test, y_train, y_test = train_test_split(data.data, malignant, stratify=malignant, random_state=0)
     scaler = StandardScaler().set_output(transform="pandas").fit(X_train)
     model = LDEPClassifier(alpha=10.0, random_state=0).fit(scaler.transform(X_train), y_train)
-    print(f"{100 * model.score(scaler.transform(X_test), y_test):.1f} % of the test rows")
+    print(f"{100 * model.score(scaler.transform(X_test), y_test):.1f} % of the test rows are classified correctly")
 
     row = scaler.transform(X_test)[y_test].iloc[[0]]
     explained = model.explain(row).iloc[0]
-    shares = explained[list(data.feature_names)].sort_values(key=abs, ascending=False)
-    bars = pd.concat(
-        [
-            shares[:SHOWN],
-            pd.Series({f"{len(shares) - SHOWN} other features": shares[SHOWN:].sum(), "bias": explained["bias"]}),
-        ]
-    )
+    contributions = explained[list(data.feature_names)].sort_values(key=abs, ascending=False)
+    remaining = {f"{len(contributions) - SHOWN} other features": contributions[SHOWN:].sum(), "bias": explained["bias"]}
+    bars = pd.concat([contributions[:SHOWN], pd.Series(remaining)])
     tau = model.decision_function(row)[0]
-    print(f"tau = {tau:.6f}; the shares and the bias sum to {bars.sum():.6f}")
+    print(f"tau = {tau:.6f}; the contributions and the bias sum to {bars.sum():.6f}")
 
     figure, panel = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-    start = bars.cumsum().shift(fill_value=0.0)  # each bar begins where the one above it ends
-    colours = ["#c2571a" if share > 0 else "#1f5fa8" for share in bars]
+    start = bars.cumsum().shift(fill_value=0.0)  # each bar starts where the one above it ends
+    colours = ["#c2571a" if value > 0 else "#1f5fa8" for value in bars]
     panel.barh(range(len(bars)), bars, left=start, color=colours)
-    ends = [max(begin, begin + share) for begin, share in zip(start, bars)]
-    for place, (share, end) in enumerate(zip(bars, ends)):
+    ends = [max(begin, begin + value) for begin, value in zip(start, bars)]
+    for position, (value, end) in enumerate(zip(bars, ends)):
         beside = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         white = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-        panel.annotate(f"{share:+.2f}", (end, place), **beside, size=8, bbox=white)
+        panel.annotate(f"{value:+.2f}", (end, position), **beside, size=8, bbox=white)
     panel.axvline(0, color="black", linewidth=0.8, zorder=0)
     panel.axvline(tau, color="black", linewidth=0.8, linestyle="--", zorder=0)
     panel.set_yticks(range(len(bars)), bars.index)

@@ -1,7 +1,7 @@
-"""From a CSV file to an endpoint: write, fetch, impute, split, train, register, serve, ask.
+"""Go from a CSV file to an endpoint: write the file, run every stage, start the server and query it.
 
-The file has a number that is missing here and there and a column of words. The registered model takes such rows as they
-are. The picture is drawn from the answers of the server. All files go to a temporary folder.
+The file has missing numbers and a text column, and the registered model accepts such raw rows. The figure shows the
+server's responses. All files go to a temporary folder.
 
     python examples/own_csv.py [PICTURE]
 """
@@ -38,8 +38,8 @@ tracking: {models: false}
 """
 
 
-def rows(count: int = 400) -> pd.DataFrame:
-    """Good fruit is of middle weight and sugar; late fruit may be heavier."""
+def harvest(count: int = 400) -> pd.DataFrame:
+    """Simulate fruit: medium weight and medium sugar are good, and late fruit may be heavier."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -59,11 +59,11 @@ def main(picture: Path = PICTURE) -> None:
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         (project / "data/own").mkdir(parents=True)
-        rows().to_csv(project / "data/own/harvest.csv", index=False)
+        harvest().to_csv(project / "data/own/harvest.csv", index=False)
         (project / "params.yaml").write_text(PARAMS)
         with contextlib.chdir(project):
             for stage in ("fetch", "impute", "split", "train", "register"):
-                if ldep([stage]) != 0:  # as `ldep fetch` on the command line, and so on
+                if ldep([stage]) != 0:  # same as the command `ldep fetch`, and so on
                     raise SystemExit(1)
         with serving(project, "harvest") as address:
             draw(address, picture)
@@ -71,11 +71,11 @@ def main(picture: Path = PICTURE) -> None:
 
 @contextlib.contextmanager
 def serving(project: Path, name: str) -> Iterator[str]:
-    """`ldep serve` on a free port, until the block ends."""
+    """Run `ldep serve` on a free port until the block ends; yield the address of the endpoint."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "pipeline", "serve", name, "--port", str(port)]
+    command = [sys.executable, "-m", "pipeline.commands.main", "serve", name, "--port", str(port)]
     server = subprocess.Popen(command, cwd=project, start_new_session=True)
     try:
         while True:
@@ -83,7 +83,7 @@ def serving(project: Path, name: str) -> Iterator[str]:
                 if requests.get(f"http://127.0.0.1:{port}/ping", timeout=5).ok:
                     break
             if server.poll() is not None:
-                raise SystemExit(f"the server ended with code {server.returncode}")
+                raise SystemExit(f"the server exited with code {server.returncode}")
             time.sleep(0.3)
         yield f"http://127.0.0.1:{port}/invocations"
     finally:
@@ -91,32 +91,32 @@ def serving(project: Path, name: str) -> Iterator[str]:
         server.wait()
 
 
-def ask(address: str, frame: pd.DataFrame, output: str) -> list:
+def predict(address: str, frame: pd.DataFrame, output: str) -> list:
     body = {"dataframe_split": frame.to_dict(orient="split", index=False), "params": {"output": output}}
-    answer = requests.post(address, json=body, timeout=60)
-    answer.raise_for_status()
-    return answer.json()["predictions"]
+    response = requests.post(address, json=body, timeout=60)
+    response.raise_for_status()
+    return response.json()["predictions"]
 
 
 def draw(address: str, picture: Path) -> None:
-    strange = pd.DataFrame([{"season": "never heard of", "weight": 150, "sugar": None}]).astype(object)
-    print("a row with a missing number and an unknown word:", ask(address, strange, "full")[0])
+    unusual = pd.DataFrame([{"season": "unknown", "weight": 150, "sugar": None}]).astype(object)
+    print("a row with a missing number and an unknown category:", predict(address, unusual, "full")[0])
 
     axes = [np.linspace(60, 250, 60), np.linspace(2, 22, 60)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained", sharey=True)
     for season, panel in zip(("early", "late"), panels):
         frame = pd.DataFrame(grid, columns=["weight", "sugar"]).assign(season=season)
-        good = [answer["probability"]["good"] for answer in ask(address, frame, "scores")]
+        good = [response["probability"]["good"] for response in predict(address, frame, "scores")]
         shown = panel.contourf(*axes, np.reshape(good, (60, 60)), levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7)
-        own = rows().query("season == @season")
+        own = harvest().query("season == @season")
         for quality, marker in (("good", "o"), ("poor", "x")):
             points = own.loc[own["quality"] == quality, ["weight", "sugar"]].to_numpy()
             panel.scatter(*points.T, marker=marker, s=12, color="black", linewidth=0.8, label=quality)
         panel.set(title=f"season: {season}", xlabel="weight", xlim=axes[0][[0, -1]], ylim=axes[1][[0, -1]])
     panels[0].set_ylabel("sugar")
     panels[1].legend(loc="upper right")
-    figure.colorbar(shown, label="probability of good, as served")
+    figure.colorbar(shown, label="probability of good, from the server")
     figure.savefig(picture, dpi=110)
 
 

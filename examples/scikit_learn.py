@@ -1,7 +1,7 @@
-"""The ℓ-DEP among scikit-learn's tools: three classes by one against the rest, scaled and tuned.
+"""Use the ℓ-DEP with scikit-learn's tools to classify three classes.
 
-`OneVsRestClassifier` makes three two-class problems of one. A `Pipeline` scales the features inside each fold, and
-`GridSearchCV` chooses the number of pieces and the penalty.
+`OneVsRestClassifier` turns the problem into three two-class problems. A `Pipeline` scales the features inside each
+fold, and `GridSearchCV` chooses the number of pieces and the penalty.
 
     python examples/scikit_learn.py [PICTURE]
 """
@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from ldep import LDEPClassifier
 
 PICTURE = Path(__file__).parents[1] / "docs/images/scikit_learn.png"
-FEATURES = ["flavanoids", "color_intensity"]  # two of 13, to be drawn
+FEATURES = ["flavanoids", "color_intensity"]  # two of 13, so that the regions can be drawn
 GRID = {
     "onevsrestclassifier__estimator__r1": [1, 3, 10],
     "onevsrestclassifier__estimator__alpha": [0.01, 0.1, 1.0, 10.0],
@@ -35,7 +35,7 @@ def main(picture: Path = PICTURE) -> None:
     search = GridSearchCV(model, GRID, cv=5).fit(X_train, y_train)
     chosen = {name.split("__")[-1]: value for name, value in search.best_params_.items()}
     accuracy = search.score(X_test, y_test)
-    print(f"chosen: {chosen}; {100 * accuracy:.1f} % of the test rows")
+    print(f"chosen: {chosen}; {100 * accuracy:.1f} % of the test rows are classified correctly")
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
     pieces, penalties = GRID.values()
@@ -49,7 +49,7 @@ def main(picture: Path = PICTURE) -> None:
         left.text(j, i, f"{score:.1f}", ha="center", va="center", color="white" if dark else "black")
     left.set_xticks(range(len(penalties)), penalties)
     left.set_yticks(range(len(pieces)), pieces)
-    left.set(xlabel="alpha", ylabel="r1", title="accuracy in the grid search, %")
+    left.set(xlabel="alpha", ylabel="r1", title="cross-validation accuracy, %")
 
     axes = [np.linspace(low - 0.3, high + 0.3, 300) for low, high in zip(X.min(), X.max())]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
@@ -57,7 +57,7 @@ def main(picture: Path = PICTURE) -> None:
     right.contourf(*axes, region, levels=[-0.5, 0.5, 1.5, 2.5], colors=["#cfe0f3", "#f8dcc8", "#d5ecd9"])
     for label, colour in enumerate(("#1f5fa8", "#c2571a", "#2f8f5b")):
         right.scatter(*X_test[y_test == label].to_numpy().T, s=12, color=colour, label=data.target_names[label])
-    right.set(xlabel=FEATURES[0], ylabel=FEATURES[1], title=f"the test rows: {100 * accuracy:.1f} %")
+    right.set(xlabel=FEATURES[0], ylabel=FEATURES[1], title=f"test rows: {100 * accuracy:.1f} % correct")
     right.legend(frameon=False)
     figure.savefig(picture, dpi=110)
 

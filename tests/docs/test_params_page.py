@@ -8,29 +8,29 @@ from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel
-from pydantic_core import PydanticUndefined
 
 from pipeline.config.params import Params
 from tests.support import pages
 
 PAGE = pages.ROOT / "docs/params.md"
-# What stands in the page for a name of the user's.
-PLACE = {"own_data": "NAME", "classifiers": "NAME", "search": "PARAMETER"}
+# Placeholders in the page for names that the user chooses.
+PLACEHOLDERS = {"own_data": "NAME", "classifiers": "NAME", "search": "PARAMETER"}
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each key with its default; a section by its keys alone."""
+    """Each key with its default. A section is not listed itself, unless it is optional or a mapping from names."""
     for field_name, field in model.model_fields.items():
         name = field.alias or field_name
+        default = "required" if field.is_required() else field.get_default(call_default_factory=True)
         inner = section(field.annotation)
-        if inner is None or name in PLACE or field.default in (None, PydanticUndefined):
-            yield prefix + name, "required" if field.is_required() else field.get_default(call_default_factory=True)
+        if inner is None or name in PLACEHOLDERS or default in (None, "required"):
+            yield prefix + name, default
         if inner is not None:
-            yield from keys(inner, f"{prefix}{name}." + (f"{PLACE[name]}." if name in PLACE else ""))
+            yield from keys(inner, f"{prefix}{name}." + (f"{PLACEHOLDERS[name]}." if name in PLACEHOLDERS else ""))
 
 
 def section(annotation: Any) -> type[BaseModel] | None:
-    """The section that a field holds: as it is, or none, or by names."""
+    """The section class inside an annotation such as `Section`, `Section | None` or `dict[str, Section]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(section, get_args(annotation))), None)
@@ -41,22 +41,21 @@ def rows() -> dict[str, str]:
     return dict(re.findall(r"^\| `([^`]+)` \| (`[^`]*`|required) \|", table, flags=re.MULTILINE))
 
 
-def test_every_key_is_there_and_no_other():
+def test_page_lists_exactly_the_keys_of_params():
     assert set(rows()) == {key for key, _ in keys(Params)}
 
 
-def test_defaults_are_those_of_the_program():
+def test_page_shows_the_default_of_each_key():
     for key, default in keys(Params):
         shown = rows()[key]
         if shown.startswith("`"):
-            # YAML would take a lone comma for a part of its syntax.
-            text = shown.strip("`")
+            text = shown.strip("`")  # a lone comma is not valid YAML, so strings are compared as they are
             assert (text if isinstance(default, str) else yaml.safe_load(text)) == default, key
         else:
             assert shown == default, key
 
 
-def test_the_walk_finds_what_is_nested():
+def test_walk_finds_nested_keys():
     found = {key for key, _ in keys(Params)}
     assert {"data.source", "own_data.NAME.path", "classifiers.NAME.search.PARAMETER.low"} <= found
     assert "classifiers.NAME.budget.seconds" in found
