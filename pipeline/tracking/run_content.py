@@ -25,6 +25,7 @@ from mlflow.utils import requirements_utils
 
 import ldep
 from pipeline.common.errors import first_line
+from pipeline.data.provenance import Provenance
 from pipeline.execution.plan import Plan
 from pipeline.execution.store import Store
 from pipeline.fitting.fit import FitTask
@@ -41,12 +42,12 @@ EXAMPLE_ROWS = 5
 DIGITS = 8  # of the data's digest, as MLflow's own have: the runs page shows it beside the name
 
 
-def description(plan: Plan, model: str, folds: Folds, rows: TrainingData, provenance: dict[str, Any]) -> str:
+def description(plan: Plan, model: str, folds: Folds, rows: TrainingData, provenance: Provenance) -> str:
     """The text on the run's page."""
     good = [record["metrics"]["accuracy"] for record in folds.values() if record["status"] == "ok"]
     count, features = rows.X.shape
     lines = [
-        f"**{model}** on **{plan.dataset}** ({count:,} rows, {features} features, from {provenance['source']}), "
+        f"**{model}** on **{plan.dataset}** ({count:,} rows, {features} features, from {provenance.source}), "
         f"{plan.folds}-fold cross-validation."
     ]
     if good:
@@ -143,10 +144,9 @@ def _text(value: Any, rounded: bool) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def dataset_input(plan: Plan, rows: TrainingData, provenance: dict[str, Any]) -> DatasetInput:
-    source = {
-        key: provenance[key] for key in ("source", "openml_id", "md5", "file", "package_version") if key in provenance
-    }
+def dataset_input(plan: Plan, rows: TrainingData, provenance: Provenance) -> DatasetInput:
+    shown = ("source", "openml_id", "md5", "file", "package_version")
+    source = {key: value for key, value in provenance.to_json().items() if key in shown}
     # MLflow's own would go through all rows; the schema needs a few, and the shape is known.
     schema = from_pandas(rows.frame(slice(EXAMPLE_ROWS)))._to_mlflow_entity().schema
     profile = json.dumps({"num_rows": rows.X.shape[0], "num_elements": rows.X.size})

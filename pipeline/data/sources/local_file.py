@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +13,14 @@ from pipeline.common.errors import UserError
 from pipeline.config.catalogue import Entry
 from pipeline.config.params import OwnData
 from pipeline.data.frames import categorical, target_last
+from pipeline.data.provenance import Provenance
 from pipeline.data.sources import arff_file, csv_file
 
 log = logging.getLogger(__name__)
 FORMATS = (".parquet", ".arff", ".csv")
 
 
-def fetch_own(name: str, own: OwnData) -> tuple[pd.DataFrame, dict[str, Any]]:
+def fetch_own(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     """Return a file of the user's, its target last, two classes, and no column without a value."""
     path = Path(own.path)
     if not path.is_file():
@@ -39,10 +39,10 @@ def fetch_own(name: str, own: OwnData) -> tuple[pd.DataFrame, dict[str, Any]]:
             f"{path}: the column '{empty[0]}' has no value in any row, so nothing can be imputed; "
             f"fill it, or list it: own_data.{name}.ignore: [{', '.join(empty)}]."
         )
-    return frame, {"source": "own file", "file": own.path, "md5": md5(path)}
+    return frame, Provenance("own file", file=own.path, md5=md5(path))
 
 
-def fetch_folder(entry: Entry, folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+def fetch_folder(entry: Entry, folder: Path) -> tuple[pd.DataFrame, Provenance]:
     """Return a catalogue set from a folder: FOLDER/NAME.parquet, .arff or .csv."""
     if not folder.is_dir():
         raise UserError(f"data.source: '{folder}' is neither auto, openml or offline, nor a folder (in {Path.cwd()}).")
@@ -59,7 +59,7 @@ def fetch_folder(entry: Entry, folder: Path) -> tuple[pd.DataFrame, dict[str, An
             f"{entry.nominal} nominal features; give it as ARFF or Parquet."
         )
     frame = target_last(read(path, target=entry.target), entry.target, entry.ignore, str(path))
-    return frame, {"source": "folder", "file": path.name, "md5": md5(path)}
+    return frame, Provenance("folder", file=path.name, md5=md5(path))
 
 
 def read(path: Path, delimiter: str = ",", encoding: str = "utf-8", target: str | None = None) -> pd.DataFrame:

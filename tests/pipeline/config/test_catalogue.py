@@ -57,7 +57,7 @@ def test_packaged_copies_are_the_papers_sets(project, name):
     """fetch itself refuses what differs from the catalogue; here the spelling and the order are looked at too."""
     entry = catalogue.entry(name)
     frame, provenance = fetch.fetch(entry, source="offline")
-    assert provenance["source"] == entry.packaged
+    assert provenance.source == entry.packaged
     assert frame.columns[-1] == entry.target
     assert list(frame[entry.target].cat.categories) == list(entry.classes)
 

@@ -37,7 +37,7 @@ def test_a_good_cached_copy_survives_every_fault(server, cache, ldep, fault):
     before = snapshot(cache)
     code, _, text = ldep("fetch", "haberman")
     assert code == 0
-    assert "OpenML 43 (cache)" in text
+    assert "OpenML 43 version 1 (cache)" in text
     assert snapshot(cache) == before
     assert server.requests == []
 
@@ -54,7 +54,7 @@ def test_a_damaged_cached_copy_is_replaced_only_by_a_good_one(server, cache, lde
     assert snapshot(cache) == before
     code, _, text = ldep("fetch", "haberman")
     assert code == 0
-    assert "306 rows from OpenML 43." in text
+    assert "306 rows from OpenML 43 version 1." in text
     assert (held / "dataset.arff").read_bytes() == haberman_arff()
 
 

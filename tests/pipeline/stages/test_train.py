@@ -22,7 +22,7 @@ from tqdm import tqdm
 from pipeline.common.errors import UserError
 from pipeline.config.models import check_models
 from pipeline.config.params import check
-from pipeline.data import provenance
+from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, result_files, results, training_progress
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
@@ -479,7 +479,7 @@ def test_a_damaged_provenance_is_named_with_the_stage_that_makes_it(tmp_path, co
     (tmp_path / "provenance").mkdir()
     (tmp_path / "provenance/tiny.json").write_text(content, encoding="latin-1")
     with pytest.raises(UserError, match=r"provenance/tiny\.json cannot be read \(.+\); run `ldep fetch tiny` again"):
-        provenance.read("tiny", tmp_path)
+        Provenance.read("tiny", tmp_path)
 
 
 def test_every_model_of_the_project_can_be_built():
