@@ -12,6 +12,7 @@ from pipeline.common.digests import digest, file_digest
 from pipeline.config import paths
 from pipeline.config.params import Params
 from pipeline.execution.code_version import code_digest
+from pipeline.execution.manifest import settings_digest
 from pipeline.execution.store import Store
 from pipeline.fitting import models, seeds
 from pipeline.fitting.fit import FitTask
@@ -26,6 +27,8 @@ class Plan:
     folds: int
     data_digest: str
     store: Store
+    settings: dict[str, str] = field(default_factory=dict)
+    """Digest of the settings of each model, as params.yaml has them."""
     md5: dict[str, str] = field(default_factory=dict)
     """Of the files that the numbers come from, as dvc.lock has them."""
     studies: dict[tuple[str, int], StudyTask] = field(default_factory=dict)
@@ -43,6 +46,7 @@ def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state
     files = {"imputed": paths.imputed(name, folder), "folds": paths.folds(name, folder)}
     data = digest([file_digest(path) for path in files.values()])
     plan = Plan(name, list(params.models), folds, data, Store(state / "fits"))
+    plan.settings = {model: settings_digest(model, params) for model in params.models}
     plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
         base = params.classifiers[model].of or model

@@ -11,8 +11,9 @@ import pandas as pd
 
 from pipeline.common.files import replacing, write_json
 from pipeline.config import paths
+from pipeline.execution import manifest
 from pipeline.execution.plan import Plan
-from pipeline.execution.results import BOUNDARIES, COLUMNS, CURVES, DECISIONS, TABLE, write_table
+from pipeline.execution.results import BOUNDARIES, COLUMNS, CURVE_COLUMNS, CURVES, DECISIONS, TABLE, write_table
 from pipeline.fitting.fit import MODEL_FOLD
 from pipeline.fitting.metrics import METRICS
 
@@ -70,7 +71,7 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataF
             for (model, fold), record in sorted(records.items())
             for iteration, objective in zip(*record.get("curve", {"iteration": [], "objective": []}).values())
         ],
-        columns=["model", "fold", "iteration", "objective"],
+        columns=CURVE_COLUMNS,
     )
     accuracy = table[table["metric"] == "accuracy"]
     write_table(table, folder / TABLE)
@@ -81,6 +82,9 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataF
     boundaries = {model: record["boundary"] for model, record in first_fits.items() if "boundary" in record}
     if boundaries:
         write_json(folder / BOUNDARIES, boundaries)
+    else:
+        (folder / BOUNDARIES).unlink(missing_ok=True)
+    manifest.write(folder, root / paths.DATA, plan.settings)
     values = accuracy.groupby("model", sort=False)["value"]
     means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
     write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})

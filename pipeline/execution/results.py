@@ -1,4 +1,8 @@
-"""The results of train, read and checked: every other stage gets its numbers through this module."""
+"""The results of train, read and checked: every other stage gets its numbers through this module.
+
+The folder of results and that of the data stand side by side in the project's folder. Results that were made from other
+data or folds than those are refused.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import pandas as pd
 from pipeline.common.errors import UserError, first_line, nearest
 from pipeline.common.files import write_text
 from pipeline.config import paths
+from pipeline.execution import manifest
 from pipeline.fitting.metrics import METRICS
 
 TABLE, DECISIONS, CURVES, BOUNDARIES = "results.csv", "decisions.parquet", "curves.csv", "boundaries.json"
@@ -35,6 +40,7 @@ COLUMNS = [
     "status",
     "message",
 ]
+CURVE_COLUMNS = ["model", "fold", "iteration", "objective"]
 IDENTITY = ["dataset", "model", "fold", "metric"]  # of a row; never empty
 TEXT = ["solver", "settings", "source", "status", "message"]  # may be empty
 
@@ -46,6 +52,7 @@ def read(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
     if list(table["dataset"].unique()) != [name]:
         present = ", ".join(table["dataset"].unique())
         raise UserError(f"{path} holds {present}, not {name}; run `ldep train {name}` again.")
+    manifest.check_file(path, folder.parent / paths.DATA)
     return table
 
 
@@ -61,11 +68,41 @@ def read_decisions(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
     """
     path = folder / name / DECISIONS
     try:
-        return pd.read_parquet(path)
+        table = pd.read_parquet(path)
     except FileNotFoundError:
         raise _missing(path, f"ldep train {name}") from None
     except (OSError, ValueError) as error:
         raise _unreadable(path, error, f"ldep train {name}") from None
+    manifest.check_file(path, folder.parent / paths.DATA)
+    return table
+
+
+def read_curves(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
+    """The objective by iteration: columns model, fold, iteration, objective."""
+    path = folder / name / CURVES
+    try:
+        table = pd.read_csv(path)[CURVE_COLUMNS]
+    except FileNotFoundError:
+        raise _missing(path, f"ldep train {name}") from None
+    except (OSError, ValueError, KeyError, pd.errors.ParserError) as error:
+        raise _unreadable(path, error, f"ldep train {name}") from None
+    manifest.check_file(path, folder.parent / paths.DATA)
+    return table
+
+
+def read_boundaries(name: str, folder: Path = paths.RESULTS) -> dict[str, Any]:
+    """{model: decision values on a grid} of a data set with two features; empty for any other."""
+    path = folder / name / BOUNDARIES
+    if BOUNDARIES not in manifest.read(path.parent)["files"]:
+        return {}
+    try:
+        boundaries = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _missing(path, f"ldep train {name}") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, f"ldep train {name}") from None
+    manifest.check_file(path, folder.parent / paths.DATA)
+    return boundaries
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.common.errors import UserError, first_line
 from pipeline.config import paths
+from pipeline.execution import results
 from pipeline.execution.inputs import load_training_data
 from pipeline.reporting import drawing, labels, run_figures
 from pipeline.reporting.scores import Scores
@@ -22,7 +20,8 @@ POINTS = 24  # of a curve: more cannot be seen, and the page is to stay small
 
 def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None:
     """A panel a model, a line a set: the objective of fold 0 as a share of where it began."""
-    curves = pd.concat([_curves(name, root).assign(dataset=name) for name in sets], ignore_index=True)
+    folder = root / paths.RESULTS
+    curves = pd.concat([results.read_curves(name, folder).assign(dataset=name) for name in sets], ignore_index=True)
     curves = curves[curves["fold"] == 0]
     shown = [model for model in models if model in set(curves["model"])]
     if not shown:
@@ -48,10 +47,9 @@ def convergence(sets: list[str], models: list[str], root: Path) -> Figure | None
 
 def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
     """A panel a model; None if the set has not two features."""
-    path = root / paths.RESULTS / name / "boundaries.json"
-    if not path.is_file():
+    grids = results.read_boundaries(name, root / paths.RESULTS)
+    if not grids:
         return None
-    grids: dict[str, Any] = _json(path, name)
     rows = load_training_data(name, root / paths.DATA)
     shown = [model for model in held.models if model in grids]
     count = -(-len(shown) // 4)
@@ -73,21 +71,3 @@ def boundaries(name: str, held: Scores, root: Path) -> Figure | None:
 def _hide_rest(panels: np.ndarray, used: int) -> None:
     for axes in panels.flat[used:]:
         axes.set_visible(False)
-
-
-def _curves(name: str, root: Path) -> pd.DataFrame:
-    path = root / paths.RESULTS / name / "curves.csv"
-    try:
-        table = pd.read_csv(path)
-        return table[["model", "fold", "iteration", "objective"]]
-    except FileNotFoundError:
-        raise UserError(f"{path} is not here; run `ldep train {name}` first, or `dvc repro`.") from None
-    except (OSError, ValueError, KeyError, pd.errors.ParserError) as error:
-        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep train {name}` again.") from None
-
-
-def _json(path: Path, name: str) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}); run `ldep train {name}` again.") from None

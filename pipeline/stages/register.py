@@ -18,7 +18,7 @@ from pipeline.config import paths
 from pipeline.config.models import check_models
 from pipeline.config.params import Params
 from pipeline.data.provenance import Provenance
-from pipeline.execution import results
+from pipeline.execution import manifest, results
 from pipeline.registry import champion, final_model, versions
 from pipeline.registry.champion import Measured
 from pipeline.registry.final_model import FinalModel, Selection
@@ -32,6 +32,7 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
     """Write registry/NAME.json (winner, standing, version, alias, why), and return it."""
     check_models(params)
     table = results.read(name, root / paths.RESULTS)
+    manifest.check_settings(root / paths.RESULTS / name, params.models, params)
     chosen = final_model.winner(name, table, params)
     record: dict[str, Any] = {
         "dataset": name,

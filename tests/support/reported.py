@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.config import params
+from pipeline.execution import manifest
 from pipeline.execution.results import COLUMNS
 from pipeline.fitting.metrics import METRICS
 
@@ -32,6 +33,7 @@ def write(root: Path, name: str, accuracies: dict[str, list[float | None]], **co
     table.to_csv(folder / "results.csv", index=False, lineterminator="\n")
     curves = [(next(iter(accuracies)), 0, step, 8.0 / step) for step in (1, 2, 4)]
     pd.DataFrame(curves, columns=["model", "fold", "iteration", "objective"]).to_csv(folder / "curves.csv", index=False)
+    manifest.write(folder, root / "data", dict.fromkeys(accuracies, ""))
 
 
 def project(root: Path) -> params.Params:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import matthews_corrcoef
 
 from pipeline.common.errors import UserError
-from pipeline.execution import results
+from pipeline.config.params import check
+from pipeline.execution import manifest, results
 from pipeline.fitting.metrics import METRICS, Metric
-from tests.support import reported
+from pipeline.stages import train
+from tests.support import reported, tiny
 
 
 @pytest.fixture
@@ -100,6 +104,7 @@ def test_the_bounds_of_a_value_are_those_of_its_metric(tmp_path, monkeypatch):
     path = tmp_path / "results/mine/results.csv"
     text = path.read_text()
     path.write_text(text.replace("mcc,0.5", "mcc,-0.5"))
+    manifest.write(path.parent, tmp_path / "data", {})
     assert -0.5 in results.read("mine", tmp_path / "results")["value"].tolist()
     path.write_text(text.replace("mcc,0.5", "mcc,-1.5"))
     with pytest.raises(UserError, match="row 6: mcc is not a number from -1 to 1"):
@@ -117,3 +122,80 @@ def test_decision_values_that_cannot_be_read_are_named_with_the_stage(folder, co
         (folder / "mine/decisions.parquet").write_bytes(content)
     with pytest.raises(UserError, match=rf"decisions\.parquet {problem}.*run `ldep train mine`"):
         results.read_decisions("mine", folder)
+
+
+@pytest.fixture
+def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's folder, after `ldep train tiny`."""
+    tiny.prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    train.run("tiny", tiny.checked(models=["svc"]))
+    return tmp_path
+
+
+READERS = [results.read, results.read_decisions, results.read_curves, results.read_boundaries]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_results_of_other_folds_are_refused(trained, reader):
+    reader("tiny")
+    folds = trained / "data/folds/tiny.csv"
+    table = pd.read_csv(folds)
+    table["fold"] = np.roll(table["fold"], 1)
+    table.to_csv(folds, index=False)
+    message = r"computed from another version of data/folds/tiny\.csv; run `ldep train tiny` again"
+    with pytest.raises(UserError, match=message):
+        reader("tiny")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_results_of_other_data_are_refused(trained, reader):
+    tiny.prepare(trained, missing=True)
+    with pytest.raises(UserError, match=r"computed from another version of data/imputed/tiny\.parquet"):
+        reader("tiny")
+
+
+def test_a_table_that_lost_a_whole_model_is_refused(trained):
+    train.run("tiny", tiny.checked(models=["svc", "ldep"]))
+    path = Path("results/tiny/results.csv")
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(row for row in rows if not row.startswith("tiny,ldep,")))
+    with pytest.raises(UserError, match="is not as `ldep train tiny` wrote it"):
+        results.read("tiny")
+
+
+def test_results_without_their_data_can_be_read(trained):
+    shutil.rmtree("data")
+    assert len(results.read("tiny")) == 3 * len(METRICS)
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "{", "[]", "{}", '{"inputs": {}, "settings": {}, "files": []}', "[" * 9999]
+)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_damaged_manifest_is_named(trained, reader, content):
+    path = Path("results/tiny/manifest.json")
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content)
+    with pytest.raises(UserError, match=r"manifest\.json (is missing|cannot be read).*run `ldep train tiny`"):
+        reader("tiny")
+
+
+def test_boundaries_of_an_earlier_run_do_not_stay(trained):
+    assert results.read_boundaries("tiny")
+    frame = pd.read_parquet("data/imputed/tiny.parquet")
+    frame.insert(0, "third", range(len(frame)))
+    frame.to_parquet("data/imputed/tiny.parquet", index=False)
+    train.run("tiny", tiny.checked(models=["svc"]))
+    assert results.read_boundaries("tiny") == {}
+
+
+def test_results_of_other_settings_are_refused(trained):
+    folder = Path("results/tiny")
+    manifest.check_settings(folder, ["svc", "ldep"], tiny.checked())  # nothing is known of ldep: it was not trained
+    values = tiny.values()
+    values["classifiers"]["svc"]["params"] = {"C": 10.0}
+    with pytest.raises(UserError, match=r"results/tiny: svc was trained with other settings"):
+        manifest.check_settings(folder, ["svc"], check(values))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+from pathlib import Path
 
 import mlflow
+import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 
@@ -165,6 +168,16 @@ def test_without_results_or_with_no_candidate_the_reason_is_said(trained_project
     shutil.rmtree("results")
     with pytest.raises(UserError, match=f"run `ldep train {NAME}` first"):
         register.run(NAME, registered.with_candidates("ldep"))
+
+
+def test_results_of_other_folds_are_not_registered(trained_project):
+    path = Path(f"data/folds/{NAME}.csv")
+    folds = pd.read_csv(path)
+    folds["fold"] = np.roll(folds["fold"], 1)
+    folds.to_csv(path, index=False)
+    with pytest.raises(UserError, match=rf"computed from another version of data/folds/{NAME}\.csv"):
+        register.run(NAME, registered.with_candidates("ldep"))
+    assert not mlflow.MlflowClient().search_registered_models()
 
 
 def test_without_tracking_the_winner_is_told_and_nothing_registered(trained_project):
