@@ -1,4 +1,4 @@
-"""Code blocks of the documentation: Python runs, commands and parameters are such as the program takes."""
+"""Code blocks in the documentation: Python blocks run, commands can be parsed, and parameters are valid."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pipeline.config import params
 from pipeline.config.models import check_models
 from tests.support import pages
 
-EXTENDING = pages.ROOT / "docs/extending.md"  # tests/docs/test_extending.py runs it from top to bottom
+EXTENDING = pages.ROOT / "docs/extending.md"  # run from top to bottom by tests/docs/test_extending.py
 PYTHON = [page for page in pages.WRITTEN if pages.blocks(page, "python") and page != EXTENDING]
 SHELL = [block for page in pages.WRITTEN for block in pages.blocks(page, "sh")]
 YAML = [block for page in pages.WRITTEN if page != EXTENDING for block in pages.blocks(page, "yaml")]
-# Programs that are not ours.
+# Programs whose arguments are not checked.
 OTHERS = {".", "ldep", "python", "pip", "mlflow", "curl", "grep", "dask"}
 OTHERS |= {"git", "echo", "apt-get", "runuser", "createuser", "cat", "chmod", "export"}
-KNOWN = {"python", "sh", "yaml", "diff", "{toctree}", "{eval-rst}"}
+KNOWN = {"python", "sh", "text", "yaml", "diff", "{toctree}", "{eval-rst}"}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A folder in which banana is registered and haberman prepared, as the pages take for granted."""
+    """A folder in which banana is registered and haberman is imputed, as the Python blocks assume."""
     folder = tmp_path_factory.mktemp("project")
     values = {
         "data": {"source": "offline"},
@@ -50,12 +50,12 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)
-def test_every_block_says_its_language(page):
+def test_every_block_names_a_known_language(page):
     assert {block.language for block in pages.blocks(page)} <= KNOWN
 
 
 @pytest.mark.parametrize("page", PYTHON, ids=pages.name)
-def test_python_runs(page, project):
+def test_python_blocks_run(page, project):
     namespace: dict[str, object] = {"__name__": "__main__"}
     with contextlib.chdir(project):
         for block in pages.blocks(page, "python"):
@@ -63,7 +63,7 @@ def test_python_runs(page, project):
 
 
 @pytest.mark.parametrize("block", SHELL, ids=str)
-def test_commands_exist(block):
+def test_commands_can_be_parsed(block):
     for command in pages.commands(block):
         words = [word for word in shlex.split(command.split("|")[0]) if "=" not in word or word.startswith("-")]
         if not words:
@@ -94,8 +94,8 @@ def check_dvc(block: pages.Block, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("block", YAML, ids=str)
-def test_parameters_are_taken(block):
-    """A snippet replaces the sections it names, and adds to the classifiers."""
+def test_parameters_are_valid(block):
+    """A snippet replaces the sections it names and adds to the classifiers."""
     check_models(params.check(overlaid(block.text), str(block)))
 
 

@@ -1,4 +1,4 @@
-"""The examples run as they stand, and draw their pictures."""
+"""The examples run unchanged and draw their figures."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.support import pages
 SCRIPTS = sorted(pages.ROOT.glob("examples/*.py"))
 
 
-def test_there_are_five():
+def test_there_are_five_examples():
     assert len(SCRIPTS) == 5
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=pages.name)
-def test_an_example_draws_the_picture_that_is_shown(script, tmp_path):
+def test_example_draws_the_figure_shown_in_the_docs(script, tmp_path):
     drawn, shown = tmp_path / "picture.png", pages.ROOT / f"docs/images/{script.stem}.png"
     done = subprocess.run([sys.executable, script, drawn], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip(), "it says nothing"
-    # Not the same bytes: seconds and fonts differ by machine.
+    assert done.stdout.strip(), "it prints nothing"
+    # The bytes differ between machines, because of timings and fonts.
     assert imread(drawn).shape == imread(shown).shape
-    assert imread(drawn)[..., :3].std() > 0.05, "the picture is empty"
+    assert imread(drawn)[..., :3].std() > 0.05, "the figure is empty"
     page = (pages.ROOT / "docs/examples.md").read_text(encoding="utf-8")
     assert f"](images/{shown.name})" in page
     assert f"](../examples/{script.name})" in page

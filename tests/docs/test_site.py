@@ -1,4 +1,4 @@
-"""The site builds without a warning, and loads nothing from elsewhere."""
+"""The site builds without a warning and loads nothing from other servers."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def test_every_page_is_built(site):
         assert (site / f"docs/{page.stem}.html").is_file()
 
 
-def test_nothing_is_loaded_from_elsewhere(site):
+def test_nothing_is_loaded_from_other_servers(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=\"([^\"]+)\"", text)
-        assert loaded or page.name == "report.html"  # which has everything inside
+        assert loaded or page.name == "report.html"  # which is self-contained
         assert not [address for address in loaded if address.startswith(("http:", "https:", "//"))], page
     for style in site.rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
 
 
-def test_formulas_are_drawn_without_a_script(site):
+def test_formulas_are_mathml(site):
     text = (site / "docs/model.html").read_text(encoding="utf-8")
     assert text.count("<math") > 50
     assert "$" not in re.sub(r"<(code|pre|script|style).*?</\1>", "", text, flags=re.DOTALL)
 
 
-def test_the_api_page_has_the_docstrings(site):
+def test_api_page_contains_the_docstrings(site):
     text = (site / "docs/api.html").read_text(encoding="utf-8")
     for name in ("ldep.LDEPClassifier.explain", "ldep.LDEPCommittee", "ldep.MaxoutClassifier.predict_proba"):
         assert f'id="{name}"' in text
