@@ -1,4 +1,7 @@
-"""The metrics of a fit: one table, from which the parameter check, the results, MLflow and the report take them."""
+"""The metrics of a fit, in one table. To add a metric, add an entry to METRICS.
+
+The parameter check, the results, their bounds, the columns in MLflow and the documentation take the metrics from there.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of the true classes and, depending on `needs_scores`, the predicted classes or decision values.
+    """A function of the true classes and, depending on `needs_scores`, the predicted classes or the scores of rows.
 
     Higher is better. Every value lies between `low` and `high`.
     """
 
+    meaning: str
     function: Callable[[np.ndarray, np.ndarray], float]
     needs_scores: bool = False
     low: float = 0.0
@@ -26,7 +30,6 @@ class Metric:
 
 
 def _accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
-    """The share of rows whose class is predicted correctly, which equals the micro-averaged F1 score."""
     return float(np.mean(predicted == y))
 
 
@@ -35,10 +38,10 @@ def _f1_macro(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 METRICS = {
-    "accuracy": Metric(_accuracy),
-    "f1_macro": Metric(_f1_macro),
-    "balanced_accuracy": Metric(balanced_accuracy_score),
-    "roc_auc": Metric(roc_auc_score, needs_scores=True),
+    "accuracy": Metric("share of rows whose class is predicted correctly; equals micro-averaged F1", _accuracy),
+    "f1_macro": Metric("unweighted mean of the F1 scores of the two classes", _f1_macro),
+    "balanced_accuracy": Metric("mean of the recalls of the two classes", balanced_accuracy_score),
+    "roc_auc": Metric("area under the ROC curve; needs a model with scores", roc_auc_score, needs_scores=True),
 }
 
 

@@ -108,5 +108,5 @@ def _score(work: TrialTask, rows: TrainingData, number: int, train: np.ndarray, 
     # Only the metric that counts: all of them take longer than many a fit.
     value = metrics.score(work.metric, pipe, rows.X[test], rows.y[test], pipe.predict(rows.X[test]))
     if value is None:
-        raise ValueError(f"{work.entry.class_} gives no scores, which tuning.metric: roc_auc needs")
+        raise ValueError(f"{work.entry.class_} gives no scores, which tuning.metric: {work.metric} needs")
     return value

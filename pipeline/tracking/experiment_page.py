@@ -12,9 +12,11 @@ from collections.abc import Mapping
 
 import mlflow
 
+from pipeline.fitting.metrics import METRICS
+
 NOTE, KIND, VIEW = "mlflow.note.content", "mlflow.experimentKind", "mlflow.sharedViewState."
 BY_DATASET, BY_MODEL = "by-dataset", "by-model"
-METRICS = ("accuracy", "accuracy_std", "f1_macro", "roc_auc", "tune_cpu_seconds", "fit_cpu_seconds")
+COLUMNS = ("accuracy", "accuracy_std", *list(METRICS)[1:], "tune_cpu_seconds", "fit_cpu_seconds")
 TEXT = """\
 A run is **one model on one data set**, cross-validated: `banana · ldep`. Its page tells what was measured and chosen.
 
@@ -28,7 +30,7 @@ To compare: tick runs, then *Compare*. In its plots the parameter `classifier` i
 
 | metric | meaning |
 | --- | --- |
-| `accuracy`, `f1_macro`, `balanced_accuracy`, `roc_auc` | mean over the test folds, 0 to 1; `f1_micro` = `accuracy` |
+| {metrics} | mean over the test folds; `f1_micro` = `accuracy` |
 | `..._std` | sample deviation over the folds |
 | `fold/...` | the value of each fold: the step is the fold |
 | `curve/objective` | training of fold 0: the step is the iteration |
@@ -47,7 +49,9 @@ def describe(client: mlflow.MlflowClient, experiment: str, tags: Mapping[str, st
     ):
         client.set_experiment_tag(experiment, VIEW + name, _view(title, tag))
     links = {"by_dataset": link(experiment, BY_DATASET), "by_model": link(experiment, BY_MODEL)}
-    client.set_experiment_tag(experiment, NOTE, TEXT.format(**links))  # last: with it the page is done
+    client.set_experiment_tag(
+        experiment, NOTE, TEXT.format(**links, metrics=", ".join(f"`{name}`" for name in METRICS))
+    )  # last: with it the page is done
 
 
 def link(experiment: str, view: str) -> str:
@@ -64,7 +68,7 @@ def _view(title: str, tag: str) -> str:
         "lifecycleFilter": "Active",
         "modelVersionFilter": "All Runs",
         "datasetsFilter": [],
-        "selectedColumns": [f"metrics.`{name}`" for name in METRICS],
+        "selectedColumns": [f"metrics.`{name}`" for name in COLUMNS],
         "columnOrder": [],
         "columnWidths": {},
         "runsExpanded": {},

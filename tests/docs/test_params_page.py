@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel
 
 from pipeline.config.params import Params
+from pipeline.fitting.metrics import METRICS
 from tests.support import pages
 
 PAGE = pages.ROOT / "docs/params.md"
@@ -37,7 +38,7 @@ def section(annotation: Any) -> type[BaseModel] | None:
 
 
 def rows() -> dict[str, str]:
-    table = PAGE.read_text(encoding="utf-8").split("## Environment")[0]
+    table = PAGE.read_text(encoding="utf-8").split("## Metrics")[0]
     return dict(re.findall(r"^\| `([^`]+)` \| (`[^`]*`|required) \|", table, flags=re.MULTILINE))
 
 
@@ -53,6 +54,12 @@ def test_page_shows_the_default_of_each_key():
             assert (text if isinstance(default, str) else yaml.safe_load(text)) == default, key
         else:
             assert shown == default, key
+
+
+def test_page_lists_exactly_the_metrics_with_range_and_meaning():
+    table = PAGE.read_text(encoding="utf-8").split("## Metrics")[1].split("\n## ")[0]
+    shown = re.findall(r"^\| `([^`]+)` \| (.+) \| (.+) \|$", table, flags=re.MULTILINE)
+    assert shown == [(name, f"{metric.low:g} to {metric.high:g}", metric.meaning) for name, metric in METRICS.items()]
 
 
 def test_walk_finds_nested_keys():

@@ -99,7 +99,7 @@ def test_without_results_the_stage_to_run_is_named(tmp_path):
 
 
 def test_the_bounds_of_a_value_are_those_of_its_metric(tmp_path, monkeypatch):
-    monkeypatch.setitem(METRICS, "mcc", Metric(matthews_corrcoef, low=-1))
+    monkeypatch.setitem(METRICS, "mcc", Metric("correlation", matthews_corrcoef, low=-1))
     reported.write(tmp_path, "mine", {"svc": [0.5, 0.75]})
     path = tmp_path / "results/mine/results.csv"
     text = path.read_text()
