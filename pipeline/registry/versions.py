@@ -29,7 +29,7 @@ from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving import integrity, served_model
 from pipeline.serving.calibration import Sigmoid
 from pipeline.tracking import run_content
-from pipeline.tracking.tracker import DATASET, KEY, MODEL, OWNER
+from pipeline.tracking.tags import DATASET, KEY, MODEL, OWNER
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"

@@ -31,7 +31,7 @@ from pipeline.execution.store import Store
 from pipeline.fitting.fit import FitTask
 from pipeline.fitting.study import open_study
 from pipeline.fitting.training_data import TrainingData
-from pipeline.reporting import run_figures
+from pipeline.tracking import run_figures
 
 log = logging.getLogger(__name__)
 Folds = dict[int, dict[str, Any]]

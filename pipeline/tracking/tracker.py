@@ -32,9 +32,9 @@ from pipeline.data.provenance import Provenance
 from pipeline.execution.plan import Plan
 from pipeline.execution.scheduler import Listener
 from pipeline.fitting.training_data import TrainingData
+from pipeline.tracking.tags import DATASET, KEY, MODEL, OWNER
 
 log = logging.getLogger(__name__)
-KEY, OWNER, DATASET, MODEL = "ldep.key", "ldep.owner", "dataset", "model"
 RUNNING = RunStatus.to_string(RunStatus.RUNNING)
 
 

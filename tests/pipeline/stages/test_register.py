@@ -19,7 +19,7 @@ from pipeline.execution import results
 from pipeline.registry import download, versions
 from pipeline.serving import trusted_types
 from pipeline.stages import register, train
-from pipeline.tracking import connection, tracker
+from pipeline.tracking import connection, tags
 from tests.support import registered, tiny
 from tests.support.registered import aliases, all_versions
 
@@ -136,7 +136,7 @@ def test_cut_off_before_its_version_a_model_is_logged_again_and_not_twice(traine
     client.delete_registered_model(MODEL)
     key = register.run(NAME, registered.with_candidates("ldep"))["key"]
     experiment = client.get_experiment_by_name("ldep").experiment_id
-    ours = f"tags.`{versions.FINAL_KEY}` = '{key}' and tags.`{tracker.OWNER}` = '{connection.owner(trained_project)}'"
+    ours = f"tags.`{versions.FINAL_KEY}` = '{key}' and tags.`{tags.OWNER}` = '{connection.owner(trained_project)}'"
     assert len(client.search_logged_models([experiment], ours)) == 1
 
 
@@ -145,7 +145,7 @@ def test_a_model_that_another_project_is_registering_is_left_alone(trained_proje
     client = mlflow.MlflowClient()
     experiment = client.get_experiment_by_name("ldep").experiment_id
     theirs = client.create_logged_model(
-        experiment, name=MODEL, tags={versions.FINAL_KEY: record["key"], tracker.OWNER: "another"}
+        experiment, name=MODEL, tags={versions.FINAL_KEY: record["key"], tags.OWNER: "another"}
     )
     client.delete_registered_model(MODEL)
     register.run(NAME, registered.with_candidates("ldep"))

@@ -22,6 +22,7 @@ from mlflow.utils import requirements_utils
 
 from pipeline.common.digests import digest
 from pipeline.common.errors import UserError
+from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, results
 from pipeline.execution.inputs import load_training_data
 from pipeline.stages import train
@@ -257,18 +258,18 @@ def test_a_run_that_was_cut_off_is_removed_and_written_again(client):
 
 
 def test_the_commits_of_a_report_are_those_of_this_project(client, root, monkeypatch):
-    reports = report_run.Reports(params().tracking, root)
-    ours = reports.commits(["tiny"])
+    reports = report_run.ReportRuns(params().tracking, root)
+    ours = reports.training_commits(["tiny"])
     assert ours == [runs(client)["svc"].data.tags["commit"]]
     tags = {**runs(client)["svc"].data.tags, "ldep.owner": "x", "commit": "theirs"}
     theirs = client.create_run(reports.experiment, tags=tags).info.run_id
     client.set_terminated(theirs)
-    assert reports.commits(["tiny"]) == ours
+    assert reports.training_commits(["tiny"]) == ours
     client.delete_run(theirs)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     reports.client = mlflow.MlflowClient("http://127.0.0.1:9")  # nothing listens there
     with pytest.raises(UserError, match="the tracked runs could not be read: "):
-        reports.commits(["tiny"])
+        reports.training_commits(["tiny"])
 
 
 def test_the_logged_model_of_a_removed_run_is_removed_too(client):
@@ -327,7 +328,7 @@ def test_what_another_pipeline_finished_meanwhile_is_not_written_again(client, r
     checked = params()
     rows = load_training_data("tiny")
     plans = [plan.make("tiny", checked, 3) for _ in range(2)]
-    trackers = [tracker.Tracker(checked.tracking, made, rows, {"source": "file"}, root) for made in plans]
+    trackers = [tracker.Tracker(checked.tracking, made, rows, Provenance("file"), root) for made in plans]
     whole = runs(client)["svc"]
     client.delete_run(whole.info.run_id)
     for each, made in zip(trackers, plans):

@@ -1,4 +1,4 @@
-"""Small pictures for the tracked runs, drawn without pyplot: no window, no state, and three times faster."""
+"""The small figures of the tracked runs, drawn without pyplot: no window, no global state, and three times faster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from matplotlib.patches import Rectangle
 from pipeline.fitting.training_data import TrainingData
 
 COLOURS = ("#3b6fb6", "#d1603d")
-POINTS = 1500  # of a scatter: more only hide each other
+POINTS = 1500  # of a scatter plot: more would only hide each other
 
 
 def _figure(title: str, height: float = 3.2, left: float = 0.17) -> tuple[Figure, Any]:
-    # A fixed frame, title and labels: the layouts that matplotlib computes cost more than the drawing.
+    # Frame, title and labels have fixed places: computing a layout would take longer than drawing.
     figure = _canvas(5, height)
     axes = figure.add_axes((left, 0.55 / height, 0.95 - left, 1 - 0.95 / height))
     axes.set_title(title, y=1.02)
@@ -40,7 +40,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path) -> None:
-    """Drawn without axes, whose ticks would take most of the time: every run has one."""
+    """Draw a confusion matrix. Every run has one, so it is drawn without axes: ticks would take most of the time."""
     figure = _canvas(4, 3.2)
     size = len(classes)
     left, bottom, width, height = 0.17, 0.17, 0.78 / size, 0.71 / size
@@ -48,8 +48,8 @@ def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path
         share = count / counts[row].sum()
         x, y = left + column * width, bottom + (size - 1 - row) * height
         figure.add_artist(Rectangle((x, y), width, height, facecolor=colormaps["Blues"](share), edgecolor="black"))
-        figure.text(x + width / 2, y + height / 2, f"{count}\n{share:.1%}", ha="center", va="center",
-                    color="white" if share > 0.5 else "black")  # fmt: skip
+        ink = "white" if share > 0.5 else "black"
+        figure.text(x + width / 2, y + height / 2, f"{count}\n{share:.1%}", ha="center", va="center", color=ink)
     for place, name in enumerate(classes):
         figure.text(left + (place + 0.5) * width, bottom - 0.03, name, ha="center", va="top")
         figure.text(left - 0.02, bottom + (size - 0.5 - place) * height, name, ha="right", va="center", rotation=90)
@@ -60,54 +60,52 @@ def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path
     _save(figure, path)
 
 
-def boundary(held: dict[str, list[float]], rows: TrainingData, title: str, path: Path) -> None:
+def boundary(grid: dict[str, list[float]], rows: TrainingData, title: str, path: Path) -> None:
+    """Draw the regions of the two classes, the boundary between them, and the rows.
+
+    grid: the coordinates "x" and "y", and the decision "value" of each pair of them, row by row.
+    """
     figure, axes = _figure(title, height=4)
-    regions(axes, held, rows, "black")
+    value = np.reshape(grid["value"], (len(grid["y"]), len(grid["x"])))
+    levels = [min(value.min(), 0.0) - 1, 0.0, max(value.max(), 0.0) + 1]
+    axes.contourf(grid["x"], grid["y"], value, levels=levels, colors=COLOURS, alpha=0.25)
+    axes.contour(grid["x"], grid["y"], value, levels=[0.0], colors="black", linewidths=1, zorder=3)
+    shown = slice(None, None, max(1, len(rows.y) // POINTS))
+    for label, colour in zip(np.unique(rows.y), COLOURS):
+        points = rows.X[shown][rows.y[shown] == label]
+        axes.scatter(points[:, 0], points[:, 1], s=4, color=colour, label=label)
     axes.set(xlabel=rows.columns[0], ylabel=rows.columns[1])
     axes.legend(title=rows.target, markerscale=3)
     _save(figure, path)
 
 
-def regions(
-    axes: Any, held: dict[str, list[float]], rows: TrainingData, line: str, points: int = POINTS, size: float = 4
-) -> None:
-    """The two classes' regions, the boundary between them, and the rows.
-
-    All but the boundary is pixels in a vector format, too: thousands of points would make the file large.
-    """
-    value = np.reshape(held["value"], (len(held["y"]), len(held["x"])))
-    sides = [min(value.min(), 0.0) - 1, 0.0, max(value.max(), 0.0) + 1]
-    axes.contourf(held["x"], held["y"], value, levels=sides, colors=COLOURS, alpha=0.25).set_rasterized(True)
-    axes.contour(held["x"], held["y"], value, levels=[0.0], colors=line, linewidths=1, zorder=3)
-    shown = slice(None, None, max(1, len(rows.y) // points))
-    for label, colour in zip(np.unique(rows.y), COLOURS):
-        these = rows.X[shown][rows.y[shown] == label]
-        axes.scatter(these[:, 0], these[:, 1], s=size, color=colour, label=label, rasterized=True)
-
-
 def history(studies: Sequence[optuna.Study], path: Path) -> None:
-    """The best inner score after each trial, a line an outer fold."""
+    """Draw the best inner score after each trial, one line per outer fold."""
     figure, axes = _figure("best inner score so far")
     for fold, study in enumerate(studies):
-        values = [t.value if t.value is not None and t.state.name == "COMPLETE" else np.nan
-                  for t in study.get_trials(deepcopy=False) if t.state.name != "FAIL"]  # fmt: skip
+        trials = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name != "FAIL"]
+        values = [_score(trial) for trial in trials]
         axes.plot(range(1, len(values) + 1), np.fmax.accumulate(values), label=f"fold {fold}")
     axes.set(xlabel="trial", ylabel="score")
     axes.legend(fontsize="small")
     _save(figure, path)
 
 
+def _score(trial: optuna.trial.FrozenTrial) -> float:
+    return trial.value if trial.value is not None and trial.state.name == "COMPLETE" else np.nan
+
+
 def importance(studies: Sequence[optuna.Study], path: Path) -> None:
-    """How much each parameter matters, by PED-ANOVA, averaged over the folds' studies where it can be told."""
-    found: dict[str, list[float]] = {}
+    """Draw the importance of each parameter by PED-ANOVA: the mean over the folds' studies that allow to compute it."""
+    values: dict[str, list[float]] = {}
     for study in studies:
         for name, value in _importances(study).items():
-            found.setdefault(name, []).append(value)
-    if not found:
+            values.setdefault(name, []).append(value)
+    if not values:
         return
-    names = sorted(found, key=lambda name: float(np.mean(found[name])))
-    figure, axes = _figure("importance (PED-ANOVA)", height=1.2 + 0.3 * len(names), left=0.35)
-    axes.barh(names, [float(np.mean(found[name])) for name in names], color=COLOURS[0])
+    means = sorted((float(np.mean(shares)), name) for name, shares in values.items())
+    figure, axes = _figure("importance (PED-ANOVA)", height=1.2 + 0.3 * len(means), left=0.35)
+    axes.barh([name for _, name in means], [mean for mean, _ in means], color=COLOURS[0])
     _save(figure, path)
 
 
