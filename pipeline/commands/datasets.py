@@ -1,4 +1,4 @@
-"""The catalogue as a table, with what is at hand."""
+"""Lists the data sets of the catalogue and the user's own, and where each can be had from now."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ from pipeline.config import catalogue, paths
 from pipeline.config.catalogue import Entry
 from pipeline.config.params import OwnData
 from pipeline.data.provenance import UNKNOWN, Provenance
+from pipeline.reporting import renderers
+from pipeline.reporting.table import Cell, Column, Table
 
-HEAD = ("name", "in the paper", "OpenML", "rows", "features", "missing", "majority", "at hand")
+COLUMNS = (
+    Column("name", "left"),
+    Column("in the paper", "left"),
+    Column("OpenML"),
+    Column("rows"),
+    Column("features"),
+    Column("missing"),
+    Column("majority"),
+    Column("available from", "left"),
+)
 
 
 def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
-    """Return one line a set: the catalogue in the paper's order, then the user's own data."""
+    """Return one line per data set: the catalogue in the paper's order, then the user's own data."""
     from pipeline.data.sources import openml
 
     cache = openml.cache_folder()
@@ -34,8 +45,7 @@ def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
     for name, own in own_data.items():
         state = "fetched" if paths.raw(name, folder).is_file() else own.path
         rows.append((name, "own data", "", "", "", "", "", state if Path(own.path).is_file() else "file missing"))
-    widths = [max(len(row[column]) for row in [HEAD, *rows]) for column in range(len(HEAD))]
-    return "\n".join(_line(row, widths) for row in [HEAD, *rows])
+    return renderers.text(Table(COLUMNS, [[Cell(text) for text in row] for row in rows]))
 
 
 def at_hand(entry: Entry, cache: Path, folder: Path) -> str:
@@ -45,15 +55,9 @@ def at_hand(entry: Entry, cache: Path, folder: Path) -> str:
         except UserError:
             source = UNKNOWN
         return f"fetched ({source})"
-    held = cache / str(entry.openml_id)
-    if (held / "description.xml").is_file() and (
-        (held / "dataset.arff").is_file() or (held / f"dataset_{entry.openml_id}.pq").is_file()
+    cached = cache / str(entry.openml_id)
+    if (cached / "description.xml").is_file() and (
+        (cached / "dataset.arff").is_file() or (cached / f"dataset_{entry.openml_id}.pq").is_file()
     ):
         return "openml cache"
     return f"packaged: {entry.packaged}" if entry.packaged else "needs OpenML"
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    numbers = range(2, 7)
-    cells = [f"{cell:>{w}}" if i in numbers else f"{cell:<{w}}" for i, (cell, w) in enumerate(zip(row, widths))]
-    return "  ".join(cells).rstrip()

@@ -1,4 +1,4 @@
-"""What each model cost: CPU seconds of its studies and of its fits on the outer folds."""
+"""What each model cost: CPU seconds of its tuning and of its fits on the outer folds."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import json
 
 import pandas as pd
 
+_FIT = ["dataset", "model", "fold"]
 
-def per_model(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a model: seconds of tuning and of fitting over all sets and folds, their sum, and its share of everything.
 
-    A model that took over the choice of another one's study (a committee) shows that study's seconds in the results.
-    Here they count once, for the model that was studied.
+def per_model(results: pd.DataFrame) -> pd.DataFrame:
+    """One row per model: seconds of tuning and of fitting over all data sets and folds, their total, and its share.
+
+    A committee uses the settings that another model's study has chosen, and its results repeat that study's seconds.
+    Here they count once, for the model that was tuned.
     """
-    fits = table.drop_duplicates(["dataset", "model", "fold"]).copy()
-    fits["borrowed"] = fits["settings"].map(lambda text: "estimator" in json.loads(text))
+    fits = results.drop_duplicates(_FIT).copy()
+    fits["is_committee"] = fits["settings"].map(_has_inner_estimator)
     study = ["dataset", "fold", "tune_cpu_seconds", "trials"]
-    shown_before = fits.sort_values("borrowed", kind="stable").duplicated(study).reindex(fits.index)
-    fits["tuning"] = fits["tune_cpu_seconds"].mask(shown_before & fits["borrowed"], 0.0)
+    counted_already = fits.sort_values("is_committee", kind="stable").duplicated(study).reindex(fits.index)
+    fits["tuning"] = fits["tune_cpu_seconds"].mask(counted_already & fits["is_committee"], 0.0)
     sums = fits.groupby("model", sort=False)[["tuning", "fit_cpu_seconds"]].sum()
     cost = sums.rename(columns={"fit_cpu_seconds": "fitting"})
     cost["total"] = cost["tuning"] + cost["fitting"]
@@ -26,8 +28,17 @@ def per_model(table: pd.DataFrame) -> pd.DataFrame:
     return cost
 
 
-def fit_seconds(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean CPU seconds of a fit, without tuning: a row a set, a column a model."""
-    fits = table[table["status"] == "ok"].drop_duplicates(["dataset", "model", "fold"])
+def fit_seconds(results: pd.DataFrame) -> pd.DataFrame:
+    """Mean CPU seconds of a fit, without tuning: one row per data set, one column per model."""
+    fits = results[results["status"] == "ok"].drop_duplicates(_FIT)
     wide = fits.groupby(["dataset", "model"])["fit_cpu_seconds"].mean().unstack("model")
-    return wide.reindex(index=table["dataset"].unique(), columns=table["model"].unique())
+    return wide.reindex(index=results["dataset"].unique(), columns=results["model"].unique())
+
+
+def fits_per_model(results: pd.DataFrame) -> pd.Series:
+    """How many outer folds each model was fitted on."""
+    return results.drop_duplicates(_FIT).groupby("model")["fold"].size()
+
+
+def _has_inner_estimator(settings: str) -> bool:
+    return "estimator" in json.loads(settings)

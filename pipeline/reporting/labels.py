@@ -1,10 +1,10 @@
-"""How models and sets are called and coloured, the same in every table and picture."""
+"""How models and data sets are named and coloured, the same in every table and figure."""
 
 from __future__ import annotations
 
 from pipeline.config import catalogue
 
-LABELS = {
+_LABELS = {
     "ldep_paper": "ℓ-DEP as in the paper",
     "ldep": "Tuned ℓ-DEP",
     "ldep_committee": "ℓ-DEP committee",
@@ -20,8 +20,14 @@ LABELS = {
     "mlp_tuned": "Tuned MLP",
 }
 OURS = ("ldep", "ldep_committee")
-# The columns of the paper's table, by our models of the same kind and settings.
-PAPERS = {"ldep_paper": "ldep", "linear_svc": "linear_svc", "rbf_svc": "rbf_svc", "mlp": "mlp", "maxout": "maxout"}
+# The columns of the paper's table, keyed by our model of the same kind with the same settings.
+PAPER_COLUMNS = {
+    "ldep_paper": "ldep",
+    "linear_svc": "linear_svc",
+    "rbf_svc": "rbf_svc",
+    "mlp": "mlp",
+    "maxout": "maxout",
+}
 _FAMILIES = {
     "ldep": ("ldep_paper", "ldep", "ldep_committee"),
     "svc": ("linear_svc", "rbf_svc", "rbf_svc_tuned"),
@@ -31,14 +37,14 @@ _FAMILIES = {
 FAMILY_LABELS = {
     "ldep": "ℓ-DEP",
     "svc": "support vector classifiers",
-    "network": "networks",
-    "relative": "morphological relatives",
-    "other": "others",
+    "network": "neural networks",
+    "relative": "related morphological models",
+    "other": "other models",
 }
 
 
 def label(model: str) -> str:
-    return LABELS.get(model, model)
+    return _LABELS.get(model, model)
 
 
 def family(model: str) -> str:
@@ -46,6 +52,19 @@ def family(model: str) -> str:
 
 
 def title(dataset: str) -> str:
-    """The paper's name of a set, or the user's."""
+    """The paper's name of a data set, or the user's."""
     known = catalogue.load()
     return known[dataset].title if dataset in known else dataset
+
+
+def count_of(number: int, noun: str) -> str:
+    """`1 data set`, `2 data sets`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in a convenient unit."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -1,20 +1,130 @@
-"""One page that needs nothing but itself: text, tables, pictures, style and script in one file."""
+"""The page of the report: text, tables, figures, style and script in one file that needs no network."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from pipeline.reporting import drawing, labels, table1
-from pipeline.reporting.figures import amount
-from pipeline.reporting.summary import p_text
+from pipeline.reporting import drawing, labels, page_tables, renderers, summary, targets
+from pipeline.reporting.accuracies import published_means
+from pipeline.reporting.figure import Picture
+from pipeline.reporting.report_data import ReportData
+from pipeline.reporting.table1 import CAPTION, Table1
 
 FOLDER = Path(__file__).parent
+# Anchor and title. A section without content is left out, with its link.
+SECTIONS = {
+    "summary": "Summary",
+    "failures": "Failed fits",
+    "table": "Table 1",
+    "reproduction": "Reproduction",
+    "tests": "Statistical tests",
+    "results": "Accuracy and time",
+    "training": "Tuning and training",
+    "registry": "Registered models",
+    "data": "Data sets",
+    "provenance": "Provenance",
+}
 
 
-def render(template: str, **values: Any) -> str:
+@dataclass(frozen=True)
+class Card:
+    """One of the few numbers that most readers come for."""
+
+    name: str
+    value: float
+    note: str
+    family: str = ""
+
+
+def render(
+    data: ReportData, table1: Table1, pictures: Sequence[tuple[Picture, str]], provenance: Mapping[str, str]
+) -> str:
+    """pictures: each with its SVG. provenance: what the report was made with, {term: text}."""
+    tables = {
+        "models": page_tables.models(data),
+        "failures": page_tables.failures(data),
+        "reproduction": page_tables.reproduction(data),
+        "outliers": page_tables.outliers(data),
+        "claims": page_tables.claims(data),
+        "registry": page_tables.registered_models(data),
+        "data": page_tables.datasets(data),
+    }
+    accuracies = data.accuracies
+    families = {labels.family(model) for model in accuracies.models}
+    shown = {picture.section for picture, _ in pictures}
+    absent = {name for name in ("failures", "reproduction") if tables[name] is None}
+    absent |= {section for section in ("results", "training") if section not in shown}
+    return _fill(
+        "page.html",
+        accuracies=accuracies,
+        folds=_folds(data),
+        sections={anchor: title for anchor, title in SECTIONS.items() if anchor not in absent},
+        cards=cards(data),
+        findings=summary.findings(accuracies, data.claims, data.ranks),
+        limits=summary.limits(accuracies, data.claims),
+        tables={f"{name}": _html(table, f"table-{name}") for name, table in tables.items()},
+        table1=table1,
+        table1_html=_html(table1.main(), "table1-cells"),
+        caption=CAPTION,
+        solvers=_solvers(data),
+        ranks=data.ranks,
+        pictures=pictures,
+        families=[(name, text) for name, text in labels.FAMILY_LABELS.items() if name in families],
+        unregistered=[labels.title(name) for name in accuracies.datasets if name not in data.decisions],
+        provenance=provenance,
+    )
+
+
+def render_table1(table1: Table1) -> str:
+    """A page with Table 1 alone."""
+    return _fill("table1.html", caption=CAPTION, table1_html=_html(table1.main(), "table1-cells"))
+
+
+def cards(data: ReportData) -> list[Card]:
+    """Our models, the best of the others, and the paper's ℓ-DEP and best model."""
+    accuracies = data.accuracies
+    mean, printed = accuracies.over_datasets()["mean"], published_means(accuracies.datasets)
+    found = [
+        Card(labels.label(model), mean[model], "mean accuracy", labels.family(model))
+        for model in labels.OURS
+        if model in accuracies.complete
+    ]
+    others = [model for model in accuracies.complete if labels.family(model) != "ldep"]
+    if others:
+        best = str(mean[others].idxmax())
+        found.append(Card(labels.label(best), mean[best], "best of the other models", labels.family(best)))
+    if len(printed) and len(printed) == len(accuracies.datasets):
+        found.append(Card("ℓ-DEP", printed["ldep"].mean(), "in the paper"))
+        best = str(printed.mean().idxmax())
+        if best != "ldep":
+            found.append(Card(labels.label(best), printed[best].mean(), "best model in the paper"))
+    return found
+
+
+def _solvers(data: ReportData) -> dict[str, Any] | None:
+    """On how many data sets `ldep_paper` was trained by exact CCP, and on which it was not."""
+    solvers = targets.solvers(data.results, "ldep_paper")
+    if not solvers:
+        return None
+    others = [labels.title(name) for name, solver in solvers.items() if solver != "ccp"]
+    return {"count": len(solvers), "exact": len(solvers) - len(others), "others": others}
+
+
+def _folds(data: ReportData) -> str:
+    counts = sorted(data.results.groupby("dataset")["fold"].nunique().unique())
+    return " or ".join(map(str, counts))
+
+
+def _html(table: Any, identifier: str) -> Any:
+    return "" if table is None else renderers.html(table, identifier)
+
+
+def _fill(template: str, **values: Any) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
@@ -22,8 +132,7 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(label=labels.label, family=labels.family, title_of=labels.title, p=p_text, amount=amount,
-                               signed=table1.signed)  # fmt: skip
-    style = drawing.variables() + (FOLDER / "page.css").read_text(encoding="utf-8")
+    environment.filters.update(label=labels.label, p=summary.p_text, count_of=labels.count_of)
+    style = drawing.theme_css() + (FOLDER / "page.css").read_text(encoding="utf-8")
     script = (FOLDER / "page.js").read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, script=script, **values)

@@ -1,4 +1,4 @@
-"""The numbers of the paper's Table 1, by the catalogue's names."""
+"""The numbers of the paper's Table 1, by the catalogue's names of the data sets."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ MODELS = ("ldep", "linear_svc", "rbf_svc", "mlp", "maxout")
 
 @cache
 def table() -> dict[str, dict[str, tuple[float, float]]]:
-    """Return {set: {model: (mean, deviation)}}, accuracies in per cent, as printed."""
+    """Return {data set: {model: (mean, deviation)}}, accuracies in per cent, as printed."""
     names = {entry.openml_id: name for name, entry in catalogue.load().items()}
-    with FILE.open(encoding="utf-8", newline="") as lines:
+    with FILE.open(encoding="utf-8", newline="") as file:
         return {
             names[int(row["openml_id"])]: {
                 model: (float(row[f"{model}_mean"]), float(row[f"{model}_std"])) for model in MODELS
             }
-            for row in csv.DictReader(lines)
+            for row in csv.DictReader(file)
         }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One set and model: mean and sample deviation of the accuracy in per cent, and the printed ones."""
+    """One data set and model: our mean and sample deviation of the accuracy in per cent, and the printed ones."""
 
-    name: str
-    source: str
+    dataset: str
     model: str
     mean: float
     std: float
@@ -39,7 +38,7 @@ class Comparison:
     paper_std: float
 
     @property
-    def off(self) -> list[float]:
-        """The differences of the two rounded numbers, where they differ."""
+    def mismatches(self) -> list[float]:
+        """How far our two numbers are from the printed ones, where they differ after rounding."""
         pairs = [(self.mean, self.paper_mean), (self.std, self.paper_std)]
-        return [abs(round(ours, 1) - theirs) for ours, theirs in pairs if f"{ours:.1f}" != f"{theirs:.1f}"]
+        return [abs(round(ours, 1) - printed) for ours, printed in pairs if f"{ours:.1f}" != f"{printed:.1f}"]

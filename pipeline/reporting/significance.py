@@ -1,47 +1,48 @@
-"""What the results show, and with which certainty: ranks and tests over the sets.
+"""Statistical tests over the data sets: which differences between models are more than chance.
 
-Friedman and Nemenyi for all models at once (Demsar 2006); for each claim about the ℓ-DEP a Wilcoxon signed-rank test
-over the sets, two-sided, by Pratt's way with ties, all claims corrected together by Holm's.
+All models at once: Friedman's test and Nemenyi's (Demšar 2006). For each claim about the ℓ-DEP: a two-sided Wilcoxon
+signed-rank test over the data sets, with Pratt's treatment of ties. Holm's method corrects all claims together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from pipeline.reporting import labels, scores
-from pipeline.reporting.scores import Scores
+from pipeline.reporting import labels
+from pipeline.reporting.accuracies import Accuracies, published_means
 
 LEVEL = 0.05
 RIVALS = ("mlp", "rbf_svc", "rbf_svc_tuned", "mlp_tuned")
-DIGITS = 6  # of a mean in per cent: what differs less is the same number, summed in another order
+UNDECIDED = "not significant"
+DIGITS = 6  # of a mean in per cent: a smaller difference comes from summing in another order
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Mean ranks over the sets (1 is best), Friedman's test, and which pairs Nemenyi's tells apart."""
+    """Mean ranks over the data sets (1 is best), Friedman's test, and Nemenyi's for each pair of models."""
 
     mean: pd.Series
-    sets: int
+    datasets: int
     left_out: list[str]
     statistic: float
     p: float
-    distance: float
-    """Nemenyi's critical difference of two mean ranks."""
+    critical_difference: float
+    """The difference of two mean ranks from which on Nemenyi's test is significant."""
     pairs: pd.DataFrame
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One of our models against one other, over the sets that both have."""
+    """One of our models against one other, over the data sets on which both have a result."""
 
     ours: str
     other: str
-    sets: int
+    datasets: int
     difference: float
     wins: int
     ties: int
@@ -54,65 +55,78 @@ class Claim:
     def verdict(self) -> str:
         if self.holm < LEVEL:
             return "better" if self.direction > 0 else "worse"
-        return "no difference shown"
+        return UNDECIDED
 
 
-def ranks(held: Scores) -> Ranks | None:
-    """None where there is nothing to test: fewer than three models, or than two sets."""
+def ranks(accuracies: Accuracies) -> Ranks | None:
+    """None where there is nothing to test: fewer than three models, or fewer than two data sets."""
     import scikit_posthocs
 
-    models = held.complete
-    values = held.mean[models].round(DIGITS)
+    models = accuracies.complete
+    values = accuracies.mean[models].round(DIGITS)
     count, width = values.shape
     if count < 2 or width < 3:
         return None
     mean = values.rank(axis=1, ascending=False).mean()
-    if (values.nunique(axis=1) == 1).all():  # all models equal on all sets: the statistic would be 0 / 0
+    if (values.nunique(axis=1) == 1).all():  # all models equal on all data sets: the statistic would be 0 / 0
         statistic, p = 0.0, 1.0
     else:
         statistic, p = map(float, friedmanchisquare(*values.T.to_numpy()))
-    distance = studentized_range.ppf(1 - LEVEL, width, np.inf) / np.sqrt(2) * np.sqrt(width * (width + 1) / (6 * count))
-    pairs = scikit_posthocs.posthoc_nemenyi_friedman(values.reset_index(drop=True))
-    left_out = [model for model in held.models if model not in models]
-    return Ranks(mean.sort_values(kind="stable"), count, left_out, statistic, p, float(distance), pairs)
-
-
-def claims(held: Scores) -> list[Claim]:
-    """Our tuned models against the paper's figures, our own baselines, and any model that was added."""
-    others: dict[str, pd.Series] = {}
-    paper = scores.printed(held.sets)
-    if len(paper):
-        others["the paper's ℓ-DEP"] = paper["ldep"]
-        best = paper.mean().idxmax()
-        if best != "ldep":
-            others[f"the paper's best model ({labels.label(best)})"] = paper[best]
-        others["the best of the paper's five, set by set"] = paper.max(axis=1)
-    for model in held.models:
-        if model in RIVALS or labels.family(model) == "other":
-            others[labels.label(model)] = held.mean[model]
-    found = []
-    for model in labels.OURS:
-        for other, values in others.items() if model in held.models else ():
-            claim = _compare(model, other, held.mean[model], values)
-            if claim is not None:
-                found.append(claim)
-    if not found:
-        return []
-    corrected = multipletests([claim.p for claim in found], method="holm")[1]
-    return [Claim(**{**vars(claim), "holm": float(p)}) for claim, p in zip(found, corrected)]
-
-
-def smallest_p(sets: int) -> float:
-    """What a signed-rank test over so many sets can reach at best, if one model wins on all."""
-    return min(1.0, 2.0 ** (1 - sets))
-
-
-def outcomes(held: Scores) -> pd.DataFrame:
-    """(wins, ties, losses) of the row's model against the column's; a tie is the same printed mean."""
-    printed = held.mean.round(1)
-    return pd.DataFrame(
-        {b: {a: _outcome(printed[a], printed[b]) for a in held.models} for b in held.models}, index=held.models
+    quantile = studentized_range.ppf(1 - LEVEL, width, np.inf) / np.sqrt(2)
+    return Ranks(
+        mean=mean.sort_values(kind="stable"),
+        datasets=count,
+        left_out=[model for model in accuracies.models if model not in models],
+        statistic=statistic,
+        p=p,
+        critical_difference=float(quantile * np.sqrt(width * (width + 1) / (6 * count))),
+        pairs=scikit_posthocs.posthoc_nemenyi_friedman(values.reset_index(drop=True)),
     )
+
+
+def claims(accuracies: Accuracies) -> list[Claim]:
+    """Compare our tuned models with the paper's figures, our own baselines, and models that a user has added."""
+    others = _comparisons(accuracies)
+    tested = []
+    for model in labels.OURS:
+        if model not in accuracies.models:
+            continue
+        for name, means in others.items():
+            claim = _compare(model, name, accuracies.mean[model], means)
+            if claim is not None:
+                tested.append(claim)
+    if not tested:
+        return []
+    corrected = multipletests([claim.p for claim in tested], method="holm")[1]
+    return [replace(claim, holm=float(p)) for claim, p in zip(tested, corrected)]
+
+
+def smallest_p(datasets: int) -> float:
+    """The smallest p that a signed-rank test over so many data sets can reach: one model wins on all of them."""
+    return min(1.0, 2.0 ** (1 - datasets))
+
+
+def outcomes(accuracies: Accuracies) -> pd.DataFrame:
+    """(wins, ties, losses) of the row's model against the column's; a tie is the same printed mean."""
+    printed, models = accuracies.mean.round(1), accuracies.models
+    columns = {other: {ours: _outcome(printed[ours], printed[other]) for ours in models} for other in models}
+    return pd.DataFrame(columns, index=models)
+
+
+def _comparisons(accuracies: Accuracies) -> dict[str, pd.Series]:
+    """The means, over the data sets, of everything that our models are compared with."""
+    others: dict[str, pd.Series] = {}
+    published = published_means(accuracies.datasets)
+    if len(published):
+        others["the paper's ℓ-DEP"] = published["ldep"]
+        best = published.mean().idxmax()
+        if best != "ldep":
+            others[f"the paper's best model ({labels.label(best)})"] = published[best]
+        others["the paper's best model per data set"] = published.max(axis=1)
+    for model in accuracies.models:
+        if model in RIVALS or labels.family(model) == "other":
+            others[labels.label(model)] = accuracies.mean[model]
+    return others
 
 
 def _outcome(ours: pd.Series, other: pd.Series) -> tuple[int, int, int]:
@@ -120,11 +134,21 @@ def _outcome(ours: pd.Series, other: pd.Series) -> tuple[int, int, int]:
     return int((gain > 0).sum()), int((gain == 0).sum()), int((gain < 0).sum())
 
 
-def _compare(model: str, other: str, ours: pd.Series, values: pd.Series) -> Claim | None:
-    gain = (ours - values).dropna().round(DIGITS)
+def _compare(model: str, other: str, ours: pd.Series, means: pd.Series) -> Claim | None:
+    gain = (ours - means).dropna().round(DIGITS)
     if gain.empty:
         return None
+    wins, ties, losses = _outcome(ours.round(1), means.round(1))
     p = 1.0 if (gain == 0).all() else float(wilcoxon(gain, zero_method="pratt").pvalue)
-    direction = int(np.sign(np.sum(np.sign(gain) * rankdata(gain.abs()))))
-    tally = _outcome(ours.round(1), values.round(1))
-    return Claim(model, other, len(gain), float(gain.mean()), *tally, p, p, direction)
+    return Claim(
+        ours=model,
+        other=other,
+        datasets=len(gain),
+        difference=float(gain.mean()),
+        wins=wins,
+        ties=ties,
+        losses=losses,
+        p=p,
+        holm=p,
+        direction=int(np.sign(np.sum(np.sign(gain) * rankdata(gain.abs())))),
+    )

@@ -1,95 +1,105 @@
-"""The first lines of the report: what was found, in sentences that each stand on a number or a test."""
+"""The first lines of the report: findings that each rest on a number or a test, and what they do not show."""
 
 from __future__ import annotations
 
-from pipeline.reporting import labels, paper, scores
-from pipeline.reporting.scores import Scores
-from pipeline.reporting.significance import LEVEL, Claim, Ranks, smallest_p
+from pipeline.reporting import labels, paper
+from pipeline.reporting.accuracies import Accuracies, published_means
+from pipeline.reporting.significance import LEVEL, UNDECIDED, Claim, Ranks, smallest_p
 
-EQUALS = "p\u00a0=\u00a0"  # not to be parted at the end of a line
-
-
-def sentences(held: Scores, claims: list[Claim], ranks: Ranks | None) -> list[str]:
-    """What the results say."""
-    return [*_means(held), *_claims(claims), *_ranks(ranks)]
+P_EQUALS = "p\u00a0=\u00a0"  # non-breaking spaces
+_SAMPLE = "The tests treat the data sets as a random sample of all data sets"
 
 
-def limits(held: Scores, claims: list[Claim]) -> list[str]:
-    """What they cannot say."""
-    found = []
-    count = len(held.sets)
-    if claims:
-        fewest = min(claim.sets for claim in claims)
-        needed = LEVEL / len(claims)
-        if smallest_p(fewest) > needed:
-            found.append(
-                f"{fewest} {'set is' if fewest == 1 else 'sets are'} too few for a verdict: a model that wins on all "
-                f"reaches {EQUALS}{smallest_p(fewest):.2g}, and with {len(claims)} comparisons the first needs "
-                f"{needed:.2g}."
-            )
-    else:
-        found.append(
-            "No claim about the tuned ℓ-DEP is tested: it, or what to compare it with, is not among the models."
-        )
-    if any(name in paper.table() for name in held.sets):
-        found += [
-            "The paper's models are not tuned. A lead over its figures says what tuning gains; only the tuned "
-            "baselines of this run are a fair comparison of models.",
-            "A test over sets takes them for a sample of all sets. These were picked by the paper.",
+def findings(accuracies: Accuracies, claims: list[Claim], ranks: Ranks | None) -> list[str]:
+    """What the results show."""
+    return [*_means(accuracies), *_verdicts(claims), *_ranks(ranks)]
+
+
+def limits(accuracies: Accuracies, claims: list[Claim]) -> list[str]:
+    """What the results cannot show."""
+    sentences = _power(claims)
+    if any(name in paper.table() for name in accuracies.datasets):
+        sentences += [
+            "The paper did not tune its models. A lead over its figures shows what tuning gains; only the tuned "
+            "baselines of this run allow a fair comparison of the models.",
+            f"{_SAMPLE}, but the paper chose these.",
         ]
-    if "steel-plates-fault" in held.sets:
-        found.append("Steel Plates Fault holds columns that give the class away: 100 % there is no achievement.")
-    if count and not found:
-        found.append("A test over sets takes them for a sample of all sets.")
-    return found
+    if "steel-plates-fault" in accuracies.datasets:
+        sentences.append("Steel Plates Fault contains columns that reveal the class: 100 % there means little.")
+    return sentences or [f"{_SAMPLE}."]
 
 
-def _means(held: Scores) -> list[str]:
-    summary = held.over_sets()
-    complete = summary.loc[held.complete, "mean"].sort_values(ascending=False, kind="stable")
-    if complete.empty:
-        return ["No model has a result on every set."]
-    on = f"{len(held.sets)} sets" if len(held.sets) > 1 else labels.title(held.sets[0])
-    found = [
-        f"Best mean accuracy on {on}: " + ", ".join(f"{labels.label(m)} {v:.1f}" for m, v in complete[:3].items()) + "."
+def p_text(p: float) -> str:
+    if p > 0.9995:
+        return "1"
+    return f"{p:.1e}".replace("e-0", "e-").replace("-", "−") if p < 0.001 else f"{p:.3f}"
+
+
+def _power(claims: list[Claim]) -> list[str]:
+    if not claims:
+        return ["No claim about the tuned ℓ-DEP is tested: the results lack that model, or one to compare it with."]
+    fewest, needed = min(claim.datasets for claim in claims), LEVEL / len(claims)
+    if smallest_p(fewest) <= needed:
+        return []
+    too_few = "1 data set is" if fewest == 1 else f"{fewest} data sets are"
+    return [
+        f"{too_few} too few for a significant difference: even a model that wins on every data set only reaches "
+        f"{P_EQUALS}{smallest_p(fewest):.2g}, and the smallest of {len(claims)} p-values must be below {needed:.2g}."
     ]
-    printed = scores.printed(held.sets)
-    ours = [model for model in (*labels.OURS, "ldep_paper") if model in held.complete]
+
+
+def _means(accuracies: Accuracies) -> list[str]:
+    summary = accuracies.over_datasets()
+    complete = summary.loc[accuracies.complete, "mean"].sort_values(ascending=False, kind="stable")
+    if complete.empty:
+        return ["No model has a result on every data set."]
+    count = len(accuracies.datasets)
+    where = f"{count} data sets" if count > 1 else labels.title(accuracies.datasets[0])
+    best_three = ", ".join(f"{labels.label(model)} {mean:.1f}" for model, mean in complete[:3].items())
+    sentences = [f"Best mean accuracy on {where}: {best_three}."]
+    printed = published_means(accuracies.datasets)
+    ours = [model for model in (*labels.OURS, "ldep_paper") if model in accuracies.complete]
     if len(printed) and ours:
-        shown = ", ".join(f"{labels.label(m)} {held.mean.loc[printed.index, m].mean():.1f}" for m in ours)
-        best = printed.mean().idxmax()
-        where = "" if len(printed) == len(held.sets) else f" (on the {len(printed)} sets that it has)"
-        found.append(
-            f"Here: {shown}. In the paper{where}: ℓ-DEP {printed['ldep'].mean():.1f}, its best model "
-            f"({labels.label(best)}) {printed[best].mean():.1f}, the best of its five set by set "
-            f"{printed.max(axis=1).mean():.1f}."
-        )  # fmt: skip
-    return found
+        sentences.append(_beside_paper(accuracies, ours))
+    return sentences
 
 
-def _claims(claims: list[Claim]) -> list[str]:
-    found = []
+def _beside_paper(accuracies: Accuracies, ours: list[str]) -> str:
+    printed = published_means(accuracies.datasets)
+    here = ", ".join(f"{labels.label(m)} {accuracies.mean.loc[printed.index, m].mean():.1f}" for m in ours)
+    where = "" if len(printed) == len(accuracies.datasets) else f" (on the {len(printed)} data sets that it has)"
+    best = printed.mean().idxmax()
+    theirs = [f"ℓ-DEP {printed['ldep'].mean():.1f}"]
+    if best != "ldep":
+        theirs.append(f"its best model ({labels.label(best)}) {printed[best].mean():.1f}")
+    theirs.append(f"its best model per data set {printed.max(axis=1).mean():.1f}")
+    return f"This run: {here}. The paper{where}: {', '.join(theirs)}."
+
+
+def _verdicts(claims: list[Claim]) -> list[str]:
+    sentences = []
     for model in labels.OURS:
-        mine = [claim for claim in claims if claim.ours == model]
-        if not mine:
+        tested = [claim for claim in claims if claim.ours == model]
+        if not tested:
             continue
-        parts = [
-            f"{words} {_list([claim for claim in mine if claim.verdict == verdict])}"
-            for verdict, words in (("better", "better than"), ("worse", "worse than"))
-            if any(claim.verdict == verdict for claim in mine)
-        ]
-        open_ = [claim for claim in mine if claim.verdict == "no difference shown"]
-        if len(open_) == len(mine):
-            least = min(claim.holm for claim in mine)
-            parts.append(f"no difference is shown against any of the {len(mine)} compared (p at least {p_text(least)})")
-        elif open_:
-            parts.append(f"no difference is shown against {_list(open_)}")
-        found.append(f"Tested, {labels.label(model)}: {'; '.join(parts)}.")
-    return found
+        parts = []
+        for verdict, words in (("better", "significantly better than"), ("worse", "significantly worse than")):
+            decided = [claim for claim in tested if claim.verdict == verdict]
+            if decided:
+                parts.append(f"{words} {_listed(decided)}")
+        undecided = [claim for claim in tested if claim.verdict == UNDECIDED]
+        if len(undecided) == len(tested):
+            smallest = p_text(min(claim.holm for claim in tested))
+            count = labels.count_of(len(tested), "comparison")
+            parts.append(f"no significant difference in {count} (smallest {P_EQUALS}{smallest})")
+        elif undecided:
+            parts.append(f"no significant difference from {_listed(undecided)}")
+        sentences.append(f"{labels.label(model)}: {'; '.join(parts)}.")
+    return sentences
 
 
-def _list(claims: list[Claim]) -> str:
-    parts = [f"{claim.other} ({EQUALS}{p_text(claim.holm)})" for claim in claims]
+def _listed(claims: list[Claim]) -> str:
+    parts = [f"{claim.other} ({P_EQUALS}{p_text(claim.holm)})" for claim in claims]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -97,14 +107,8 @@ def _ranks(ranks: Ranks | None) -> list[str]:
     if ranks is None:
         return []
     first = ranks.mean.index[0]
-    said = "differ" if ranks.p < LEVEL else "cannot be told apart"
+    outcome = "differ significantly" if ranks.p < LEVEL else "do not differ significantly"
     return [
-        f"By mean rank {labels.label(first)} comes first ({ranks.mean.iloc[0]:.1f} of {len(ranks.mean)}). Over all "
-        f"models the ranks {said} (Friedman, {EQUALS}{p_text(ranks.p)})."
-    ]  # fmt: skip
-
-
-def p_text(p: float) -> str:
-    if p > 0.9995:
-        return "1"
-    return f"{p:.1e}".replace("e-0", "e-").replace("-", "−") if p < 0.001 else f"{p:.3f}"
+        f"{labels.label(first)} has the best mean rank ({ranks.mean.iloc[0]:.1f} among {len(ranks.mean)} models). "
+        f"The ranks of all models {outcome} (Friedman's test, {P_EQUALS}{p_text(ranks.p)})."
+    ]

@@ -1,192 +1,189 @@
-"""The paper's Table 1 of our results, with the paper's figures beside ours: Markdown, CSV, LaTeX, HTML."""
+"""The paper's Table 1 with our results, and a second table that sets the paper's figures beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from pipeline.reporting import labels, scores
-from pipeline.reporting.scores import Scores
+from pipeline.reporting import labels, renderers
+from pipeline.reporting.accuracies import Accuracies, published, published_means
+from pipeline.reporting.table import MISSING, Cell, Column, Table, missing, signed, signed_text, spread_text
 
-EMPTY = "–"
-BELOW = {"mean": "MEAN ± STD", "median": "MEDIAN ± MAD"}
 CAPTION = (
-    "Accuracy (= micro-averaged F1) in per cent: mean ± sample deviation over the folds, the best of a row in bold. "
-    "MEAN ± STD over the sets is with the population deviation, MEDIAN ± MAD is the true median."
+    "Accuracy (= micro-averaged F1) in per cent: mean ± sample deviation over the folds, the best of each row in bold. "
+    "MEAN ± STD is the mean over the data sets ± their population deviation. MEDIAN ± MAD is their median ± the median "
+    "absolute deviation."
 )
-COMPARED = "Ours, the paper's, and the difference of the means."
+COMPARISON_CAPTION = "Our figures, the paper's, and the difference Δ of the means (ours minus the paper's)."
+# The title of a summary row, and the columns of `over_datasets` that it shows.
+SUMMARIES = {"MEAN ± STD": ("mean", "std"), "MEDIAN ± MAD": ("median", "mad")}
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
+    """One figure of ours, and the paper's beside it where there is one."""
+
     text: str
-    best: bool = False
     value: float | None = None
-    papers: str = ""
-    difference: float | None = None
+    best: bool = False
+    published: tuple[float, float] | None = None
+
+    @property
+    def difference(self) -> float:
+        assert self.value is not None
+        assert self.published is not None
+        return self.value - self.published[0]
+
+    def cell(self) -> Cell:
+        if self.value is None:
+            return missing(self.text)
+        note = f"paper {spread_text(*self.published)}, {signed_text(self.difference)}" if self.published else ""
+        return Cell(self.text, self.value, self.best, note)
+
+    def three_cells(self) -> list[Cell]:
+        """Our figure, the paper's, and the difference."""
+        if self.published is None:
+            return [Cell(self.text), Cell(), Cell()]
+        return [Cell(self.text), Cell(spread_text(*self.published)), signed(self.difference)]
 
 
 @dataclass(frozen=True)
-class Line:
-    title: str
-    source: str
-    cells: list[Cell]
-    below: bool = False
-    """One of the rows over all sets."""
+class Table1:
+    """All entries: one row per data set, two summary rows, and one column per model."""
+
+    accuracies: Accuracies
+    origins: Mapping[str, str]
+    """Where each data set came from."""
+    rows: dict[str, list[Entry]]
+    summary_rows: dict[str, list[Entry]]
+
+    def main(self, with_origins: bool = True) -> Table:
+        """Our figures; a note below each has the paper's."""
+        columns = [Column("Data set", "left"), *(Column(labels.label(model)) for model in self.accuracies.models)]
+        rows = [[Cell(labels.title(name)), *_cells(entries)] for name, entries in self.rows.items()]
+        summaries = [[Cell(title), *_cells(entries)] for title, entries in self.summary_rows.items()]
+        if with_origins:
+            columns.append(Column("Data from", "left"))
+            rows = [[*row, Cell(self.origins[name])] for name, row in zip(self.rows, rows)]
+            summaries = [[*row, Cell()] for row in summaries]
+        return Table(columns, rows, summaries)
+
+    def comparison(self) -> Table | None:
+        """Three columns per model that the paper has, too. None if there is nothing to compare."""
+        places = [place for place, model in enumerate(self.accuracies.models) if model in labels.PAPER_COLUMNS]
+        columns = [Column("Data set", "left")]
+        for place in places:
+            columns += [Column(labels.label(self.accuracies.models[place])), Column("Paper"), Column("Δ")]
+
+        def body(rows: Mapping[str, Sequence[Entry]]) -> list[list[Cell]]:
+            compared = {title: [entries[place] for place in places] for title, entries in rows.items()}
+            return [
+                [Cell(title), *(cell for entry in entries for cell in entry.three_cells())]
+                for title, entries in compared.items()
+                if any(entry.published for entry in entries)
+            ]
+
+        rows = body({labels.title(name): entries for name, entries in self.rows.items()})
+        return Table(columns, rows, body(self.summary_rows)) if rows else None
+
+    @property
+    def has_published(self) -> bool:
+        return any(entry.published for entries in self.rows.values() for entry in entries)
+
+    def markdown(self) -> str:
+        parts = ["# Table 1", CAPTION, renderers.markdown(self.main())]
+        comparison = self.comparison()
+        if comparison is not None:
+            parts += ["## Comparison with the paper", COMPARISON_CAPTION, renderers.markdown(comparison)]
+        return "\n\n".join(parts) + "\n"
+
+    def latex(self) -> str:
+        parts = [f"% {CAPTION}", r"% Needs \usepackage{booktabs}.", renderers.latex(self.main(with_origins=False))]
+        comparison = self.comparison()
+        if comparison is not None:
+            parts += [f"% {COMPARISON_CAPTION}", renderers.latex(comparison)]
+        return "\n".join(parts) + "\n"
+
+    def csv(self) -> str:
+        return renderers.csv(long_table(self.accuracies), ".4f")
 
 
-def lines(held: Scores, sources: dict[str, str]) -> list[Line]:
-    best = held.best()
-    found = [
-        Line(labels.title(name), sources[name], [_cell(held, best, name, model) for model in held.models])
-        for name in held.sets
-    ]
-    summary = held.over_sets()
-    for middle, spread in (("mean", "std"), ("median", "mad")):
-        printed = summary[middle].round(1)
-        cells = [_summary_cell(held, summary, model, middle, spread, printed.max()) for model in held.models]
-        found.append(Line(BELOW[middle], "", cells, below=True))
-    return found
+def build(accuracies: Accuracies, origins: Mapping[str, str]) -> Table1:
+    best, summary = accuracies.best(), accuracies.over_datasets()
+    rows = {
+        name: [_entry(accuracies, name, model, bool(best.loc[name, model])) for model in accuracies.models]
+        for name in accuracies.datasets
+    }
+    summary_rows = {
+        title: [_summary_entry(accuracies, summary, model, middle, spread) for model in accuracies.models]
+        for title, (middle, spread) in SUMMARIES.items()
+    }
+    return Table1(accuracies, origins, rows, summary_rows)
 
 
-def _cell(held: Scores, best: pd.DataFrame, name: str, model: str) -> Cell:
-    if held.failed.loc[name, model]:
-        return Cell("failed")
-    value = held.mean.loc[name, model]
-    if pd.isna(value):
-        return Cell(EMPTY)
-    papers = scores.papers(model, name)
-    text = _pm(value, held.std.loc[name, model])
-    if papers is None:
-        return Cell(text, bool(best.loc[name, model]), float(value))
-    return Cell(text, bool(best.loc[name, model]), float(value), _pm(*papers), float(value) - papers[0])
-
-
-def _summary_cell(held: Scores, summary: pd.DataFrame, model: str, middle: str, spread: str, top: float) -> Cell:
-    row = summary.loc[model]
-    if not row["sets"]:
-        return Cell(EMPTY)
-    text = _pm(row[middle], row[spread])
-    if row["sets"] < len(held.sets):  # not to be compared with the means of those that have all
-        return Cell(f"{text} ({int(row['sets'])} sets)", False, float(row[middle]))
-    papers = scores.printed(held.sets)
-    best = round(row[middle], 1) == top
-    if model not in labels.PAPERS or len(papers) < len(held.sets):
-        return Cell(text, best, float(row[middle]))
-    column = papers[labels.PAPERS[model]]
-    theirs = column.mean() if middle == "mean" else column.median()
-    around = column.std(ddof=0) if middle == "mean" else (column - theirs).abs().median()
-    return Cell(text, best, float(row[middle]), _pm(theirs, around), float(row[middle] - theirs))
-
-
-def _pm(value: float, spread: float) -> str:
-    # One fold, or one set: there is no deviation.
-    return f"{value:.1f}" if pd.isna(spread) else f"{value:.1f} ± {spread:.1f}"
-
-
-def _compared(held: Scores, table: list[Line]) -> tuple[list[int], list[Line]]:
-    """The columns that the paper has too, and the lines with a figure of the paper in them."""
-    columns = [i for i, model in enumerate(held.models) if model in labels.PAPERS]
-    return columns, [line for line in table if any(line.cells[i].papers for i in columns)]
-
-
-def csv(held: Scores) -> str:
-    """Long: a row a set and model, and the rows over the sets."""
+def long_table(accuracies: Accuracies) -> Table:
+    """The same figures for machines: one row per data set and model, and one per summary and model."""
+    names = ("dataset", "model", "mean", "std", "status", "paper_mean", "paper_std", "difference")
     rows = []
-    for name in held.sets:
-        for model in held.models:
-            papers = scores.papers(model, name) or (None, None)
-            mean = held.mean.loc[name, model]
-            status = "failed" if held.failed.loc[name, model] else "missing" if pd.isna(mean) else "ok"
-            rows.append({
-                "dataset": name, "model": model, "mean": mean, "std": held.std.loc[name, model], "status": status,
-                "paper_mean": papers[0], "paper_std": papers[1],
-                "difference": mean - papers[0] if papers[0] is not None else None,
-            })  # fmt: skip
-    for model, row in held.over_sets().iterrows():
-        for label, middle, spread in (("MEAN", "mean", "std"), ("MEDIAN", "median", "mad")):
-            status = "ok" if row["sets"] == len(held.sets) else f"{int(row['sets'])} sets"
-            rows.append(
-                {"dataset": label, "model": model, "mean": row[middle], "std": row[spread], "status": status}
-            )  # fmt: skip
-    frame = pd.DataFrame(rows)
-    return frame.to_csv(index=False, lineterminator="\n", float_format="%.4f")
+    for name in accuracies.datasets:
+        for model in accuracies.models:
+            mean, std = accuracies.mean.loc[name, model], accuracies.std.loc[name, model]
+            paper_mean, paper_std = published(model, name) or (None, None)
+            difference = mean - paper_mean if paper_mean is not None else None
+            texts = [Cell(name), Cell(model), _value(mean), _value(std), Cell(_status(accuracies, name, model))]
+            rows.append([*texts, _value(paper_mean), _value(paper_std), _value(difference)])
+    for model, row in accuracies.over_datasets().iterrows():
+        count = int(row["datasets"])
+        status = "ok" if count == len(accuracies.datasets) else labels.count_of(count, "data set")
+        for title, (middle, spread) in (("MEAN", ("mean", "std")), ("MEDIAN", ("median", "mad"))):
+            figures = [_value(row[middle]), _value(row[spread])]
+            rows.append([Cell(title), Cell(str(model)), *figures, Cell(status), Cell(), Cell(), Cell()])
+    return Table([Column(name) for name in names], rows)
 
 
-def markdown(held: Scores, sources: dict[str, str]) -> str:
-    table = lines(held, sources)
-    bold: Callable[[Cell], str] = lambda cell: f"**{cell.text}**" if cell.best else cell.text  # noqa: E731
-    head = ["set", *map(labels.label, held.models), "data from"]
-    body = [[line.title, *map(bold, line.cells), line.source] for line in table]
-    parts = ["# Table 1", CAPTION, _md(head, body)]
-    columns, compared = _compared(held, table)
-    if compared:
-        head = ["set", *(text for i in columns for text in (labels.label(held.models[i]), "paper", "difference"))]
-        body = [[line.title, *_threes(line, columns)] for line in compared]
-        parts += ["## Beside the paper's", COMPARED, _md(head, body)]
-    return "\n\n".join(parts) + "\n"
+def _entry(accuracies: Accuracies, name: str, model: str, best: bool) -> Entry:
+    if accuracies.failed.loc[name, model]:
+        return Entry("failed")
+    mean = float(accuracies.mean.loc[name, model])
+    if pd.isna(mean):
+        return Entry(MISSING)
+    return Entry(spread_text(mean, accuracies.std.loc[name, model]), mean, best, published(model, name))
 
 
-def _threes(line: Line, columns: list[int]) -> list[str]:
-    """Ours, the paper's, the difference; for each column."""
-    return [text for i in columns for text in (line.cells[i].text, line.cells[i].papers, _signed(line.cells[i]))]
+def _summary_entry(accuracies: Accuracies, summary: pd.DataFrame, model: str, middle: str, spread: str) -> Entry:
+    row = summary.loc[model]
+    count, value = int(row["datasets"]), float(row[middle])
+    if not count:
+        return Entry(MISSING)
+    text = spread_text(value, row[spread])
+    if count < len(accuracies.datasets):  # not comparable with means over all data sets
+        return Entry(f"{text} ({labels.count_of(count, 'data set')})", value)
+    best = bool(round(value, 1) == summary[middle].round(1).max())
+    return Entry(text, value, best, _published_summary(accuracies, model, middle))
 
 
-def _md(head: list[str], body: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *body)]
-    ruled = [head, ["-" * width for width in widths], *body]
-    return "\n".join("| " + " | ".join(f"{cell:<{w}}" for cell, w in zip(row, widths)) + " |" for row in ruled)
+def _published_summary(accuracies: Accuracies, model: str, middle: str) -> tuple[float, float] | None:
+    """The paper's figure over the same data sets, if it has the model and all of them."""
+    printed = published_means(accuracies.datasets)
+    if model not in labels.PAPER_COLUMNS or len(printed) < len(accuracies.datasets):
+        return None
+    means = printed[labels.PAPER_COLUMNS[model]]
+    if middle == "mean":
+        return means.mean(), means.std(ddof=0)
+    return means.median(), (means - means.median()).abs().median()
 
 
-def _signed(cell: Cell) -> str:
-    return "" if cell.difference is None else signed(cell.difference)
+def _status(accuracies: Accuracies, name: str, model: str) -> str:
+    if accuracies.failed.loc[name, model]:
+        return "failed"
+    return "missing" if pd.isna(accuracies.mean.loc[name, model]) else "ok"
 
 
-def signed(value: float) -> str:
-    """With its sign, which a zero has not."""
-    text = f"{value:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+def _cells(entries: Sequence[Entry]) -> list[Cell]:
+    return [entry.cell() for entry in entries]
 
 
-def latex(held: Scores, sources: dict[str, str]) -> str:
-    """Two tabulars for `booktabs`: ours, and the comparison."""
-    table = lines(held, sources)
-
-    def shown(cell: Cell) -> str:
-        text = _tex(cell.text)
-        return rf"\textbf{{{text}}}" if cell.best else text
-
-    parts = [
-        f"% {CAPTION}\n% Needs \\usepackage{{booktabs}}.",
-        _tabular(["Data set", *map(labels.label, held.models)],
-                 [[_tex(line.title), *map(shown, line.cells)] for line in table], sum(line.below for line in table)),
-    ]  # fmt: skip
-    columns, compared = _compared(held, table)
-    if compared:
-        head = ["Data set"]
-        for i in columns:
-            head += [labels.label(held.models[i]), "paper", r"$\Delta$"]
-        body = [[_tex(line.title), *map(_tex, _threes(line, columns))] for line in compared]
-        parts += [f"% {COMPARED}", _tabular(head, body, sum(line.below for line in compared))]
-    return "\n".join(parts) + "\n"
-
-
-def _tabular(head: list[str], body: list[list[str]], below: int) -> str:
-    rows = [" & ".join(row) + r" \\" for row in body]
-    if below:
-        rows.insert(len(rows) - below, r"\midrule")
-    titles = " & ".join(text if text.startswith("$") else _tex(text) for text in head)
-    return "\n".join([rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}", r"\toprule", titles + r" \\", r"\midrule",
-                      *rows, r"\bottomrule", r"\end{tabular}"])  # fmt: skip
-
-
-_TEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "ℓ": r"$\ell$", "±": r"$\pm$", "−": "$-$", "–": "--",
-}  # fmt: skip
-
-
-def _tex(text: str) -> str:
-    return "".join(_TEX.get(letter, letter) for letter in text)
+def _value(value: float | None) -> Cell:
+    return Cell() if value is None or pd.isna(value) else Cell(value=float(value))

@@ -1,7 +1,8 @@
-"""Stage report: the paper's table of our results, the tests, the pictures, and one page with all of it."""
+"""Stage report: the paper's table with our results, statistical tests, figures, and one page that shows all of it."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shlex
@@ -14,228 +15,146 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from pipeline.common import machine
 from pipeline.common.digests import digest, file_digest
+from pipeline.common.errors import UserError, first_line
 from pipeline.common.files import write_json, write_text
 from pipeline.config import paths
 from pipeline.config.params import Params
 from pipeline.data.provenance import Provenance
+from pipeline.data.stage_files import read_table
 from pipeline.execution import results
-from pipeline.reporting import (
-    checks,
-    costs,
-    drawing,
-    figures,
-    labels,
-    page,
-    records,
-    scores,
-    significance,
-    summary,
-    table1,
-    training_figures,
-)
-from pipeline.tracking import report_run
+from pipeline.reporting import drawing, page, summary, table1
+from pipeline.reporting.accuracies import Accuracies
+from pipeline.reporting.figure import Picture
+from pipeline.reporting.figures import all_figures
+from pipeline.reporting.report_data import DatasetInfo, PlanarData, ReportData
+from pipeline.tracking.report_run import ReportRuns
 
 log = logging.getLogger(__name__)
-# What differs between two reports of the same results.
-MADE = "provenance.json"
+PAGE, PROVENANCE, FIGURES = "report.html", "provenance.json", "figures"
 
 
-def run(sets: Sequence[str], params: Params, root: Path = Path()) -> Path:
-    """Write report/ and metrics/mean.json from the results of the sets, log it in MLflow, return its folder."""
-    began = time.monotonic()
-    # First: a store that does not answer is said before any work.
-    reports = report_run.Reports(params.tracking, root) if params.tracking.enabled else None
-    table = results.read_all(sets, root / paths.RESULTS)
-    with _whole(root / paths.REPORT) as folder:
-        results.write_table(table, folder / results.TABLE)
-        content = build(folder, root)
-        key = _digest(folder)
-        made = provenance(sets, content["table"], reports)
-        made["Seconds of the report"] = f"{time.monotonic() - began:.1f}"
-        write_json(folder / MADE, made)
-        write_text(folder / report_run.PAGE, page.render("page.html", provenance=made, **content))
+def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
+    """Write report/ and metrics/mean.json from the results of the data sets, log them in MLflow, return the folder."""
+    start = time.monotonic()
+    # Before any work: a tracking store that does not answer is an error.
+    runs = ReportRuns(params.tracking, root) if params.tracking.enabled else None
+    data = read(datasets, root)
+    with _replaced(root / paths.REPORT) as folder:
+        table = table1.build(data.accuracies, {name: info.origin for name, info in data.datasets.items()})
+        write_tables(data, table, folder)
+        pictures = write_figures(data, folder)
+        key = _digest(folder)  # before the provenance, which differs between two reports of the same results
+        commits = runs.training_commits(datasets) if runs is not None else []
+        provenance = describe(data, commits, time.monotonic() - start)
+        write_json(folder / PROVENANCE, provenance)
+        write_text(folder / PAGE, page.render(data, table, pictures, provenance))
     folder = root / paths.REPORT
-    write_json(root / paths.MEANS, means(content["held"]))
-    if reports is not None:
-        reports.log(folder, key, content["sentences"])
-    log.info("report: %d sets, %d models in %s.", len(sets), len(content["held"].models), folder / report_run.PAGE)
+    write_json(root / paths.MEANS, means(data.accuracies))
+    if runs is not None:
+        runs.log(folder, PAGE, key, summary.findings(data.accuracies, data.claims, data.ranks))
+    log.info("report: %d data sets, %d models, in %s.", len(datasets), len(data.accuracies.models), folder / PAGE)
     return folder
 
 
-def means(held: scores.Scores) -> dict[str, float]:
-    """The mean accuracy over the sets, as a share, of the models that have a result on each: what DVC compares."""
-    return {model: round(held.mean[model].mean() / 100, 6) for model in held.complete}
+def read(datasets: Sequence[str], root: Path) -> ReportData:
+    """Everything that the report shows, from the files of the other stages."""
+    table = results.read_all(datasets, root / paths.RESULTS)
+    sources = table.drop_duplicates("dataset").set_index("dataset")["source"]
+    curves = [results.read_curves(name, root / paths.RESULTS).assign(dataset=name) for name in datasets]
+    planar = {name: _read_planar(name, root) for name in datasets}
+    decisions = {name: _read_decision(name, root) for name in datasets}
+    return ReportData(
+        results=table,
+        curves=pd.concat(curves, ignore_index=True),
+        datasets={name: _read_info(name, sources[name], root) for name in datasets},
+        planar={name: rows for name, rows in planar.items() if rows is not None},
+        decisions={name: decision for name, decision in decisions.items() if decision is not None},
+    )
 
 
-def build(folder: Path, root: Path) -> dict[str, Any]:
-    """Write tables and pictures from the tidy table in `folder`; return what the page shows."""
-    table = results.read_table(folder / results.TABLE, "ldep report")
-    held = scores.of(table)
-    sources = table.drop_duplicates("dataset").set_index("dataset")["source"].to_dict()
-    provenances = {name: Provenance.read(name, root / paths.DATA) for name in held.sets}
-    origins = {name: origin(provenances[name], sources[name]) for name in held.sets}
-    lines = table1.lines(held, origins)
-    write_text(folder / "table.md", table1.markdown(held, origins))
-    write_text(folder / "table.csv", table1.csv(held))
-    write_text(folder / "table.tex", table1.latex(held, origins))
-    alone = {"lines": lines, "models": held.models, "caption": table1.CAPTION}
-    write_text(folder / "table.html", page.render("table1_alone.html", **alone))
-    claims, ranks, cost = significance.claims(held), significance.ranks(held), costs.per_model(table)
-    made = _figures(table, held, ranks, cost, root)
-    drawn = {name: drawing.save(figure, folder / "figures", name) for name, figure in made}
-    decisions = records.decisions(held.sets, root)
-    failed = table[(table["status"] == "failed") & (table["metric"] == "accuracy")]
+def write_tables(data: ReportData, table: table1.Table1, folder: Path) -> None:
+    """Write all results, and Table 1 in four formats."""
+    results.write_table(data.results, folder / results.TABLE)
+    write_text(folder / "table.md", table.markdown())
+    write_text(folder / "table.csv", table.csv())
+    write_text(folder / "table.tex", table.latex())
+    write_text(folder / "table.html", page.render_table1(table))
+
+
+def write_figures(data: ReportData, folder: Path) -> list[tuple[Picture, str]]:
+    """Write each figure as SVG and PNG; return it with its SVG."""
+    pictures = [picture for figure in all_figures() for picture in figure.pictures(data)]
+    return [(picture, drawing.save(picture.drawing, folder / FIGURES, picture.name)) for picture in pictures]
+
+
+def means(accuracies: Accuracies) -> dict[str, float]:
+    """For `dvc metrics`: the mean accuracy over the data sets, as a share, of each model that has a result on all."""
+    return {model: round(accuracies.mean[model].mean() / 100, 6) for model in accuracies.complete}
+
+
+def describe(data: ReportData, training_commits: Sequence[str], seconds: float) -> dict[str, str]:
+    """How the report and its numbers were made."""
+    command, stage = shlex.join(["ldep", "report", *data.accuracies.datasets]), os.environ.get("DVC_STAGE")
     return {
-        "table": table,
-        "held": held,
-        "folds": _folds(table),
-        "lines": lines,
-        "caption": table1.CAPTION,
-        "compared": any(cell.papers for line in lines for cell in line.cells),
-        "cards": _cards(held),
-        "standing": _standing(held, ranks, cost),
-        "sentences": summary.sentences(held, claims, ranks),
-        "limits": summary.limits(held, claims),
-        "failures": failed[["dataset", "model", "fold", "message"]].to_dict("records"),
-        "checks": checks.run(held),
-        "far": checks.far(held, table),
-        "solvers": _solvers(table),
-        "claims": claims,
-        "ranks": ranks,
-        "figures": drawn,
-        "flat": [name for name in held.sets if f"boundaries_{name}" in drawn],
-        "families": _families(held),
-        "decisions": decisions,
-        "undecided": [name for name in held.sets if name not in decisions],
-        "data": [{"title": labels.title(n), "origin": origins[n], "record": provenances[n]} for n in held.sets],
-        "sections": _sections(bool(len(failed)), bool(checks.run(held))),
+        "Time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "Command": f"{command} (dvc repro, stage {stage})" if stage else command,
+        "Software and machine": machine.describe(),
+        "Trained at commit": ", ".join(training_commits) or "unknown: these data sets have no tracked run",
+        "CPU time of the training": f"{data.costs['total'].sum():.0f} s",
+        "Time to make the report": f"{seconds:.1f} s",
     }
 
 
-def origin(provenance: Provenance, source: str) -> str:
-    """Name the source of a data set in words; `source` is the one that the results carry, and it decides."""
-    return provenance.in_words() if provenance.source == source else source
+def _read_info(name: str, source: str, root: Path) -> DatasetInfo:
+    """source: the one that the results name. A provenance from another source is not that of their data."""
+    provenance = Provenance.read(name, root / paths.DATA)
+    return DatasetInfo(
+        origin=provenance.in_words() if provenance.source == source else source,
+        rows=provenance.rows,
+        features=provenance.features,
+        nominal=provenance.nominal,
+        missing=provenance.missing,
+        classes=provenance.classes or {},
+        md5=provenance.md5 or "",
+    )
 
 
-def provenance(sets: Sequence[str], table: pd.DataFrame, reports: report_run.Reports | None) -> dict[str, str]:
-    """What the report and its numbers were made with."""
-    seconds = costs.per_model(table)["total"].sum()
-    stage = os.environ.get("DVC_STAGE")
-    trained = ", ".join(reports.commits(list(sets))) if reports else ""
-    return {
-        "Made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "Command": shlex.join(["ldep", "report", *sets]) + (f" (dvc repro, stage {stage})" if stage else ""),
-        "Made with": machine.describe(),
-        "Trained at commit": trained or "not known: no tracked run of these sets",
-        "CPU time of the training": f"{seconds:.0f} s",
-    }
-
-
-def _figures(
-    table: pd.DataFrame, held: scores.Scores, ranks: significance.Ranks | None, cost: pd.DataFrame, root: Path
-) -> Iterator[tuple[str, Figure]]:
-    seconds = costs.fit_seconds(table)
-    fits = table.drop_duplicates(["dataset", "model", "fold"]).groupby("model")["fold"].size()
-    if held.mean.notna().any(axis=None):
-        yield "scores", figures.scores(held)
-        yield "times", figures.times(seconds)
-        yield "costs", figures.costs(cost)
-    if held.complete:
-        yield "score_and_time", figures.score_and_time(held, cost, fits)
-    if ranks is not None:
-        yield "ranks", figures.ranking(ranks)
-    if len(held.models) > 1:
-        yield "wins", figures.wins(significance.outcomes(held))
-    optional = {
-        "chosen": figures.chosen(table),
-        "convergence": training_figures.convergence(held.sets, held.models, root),
-        **{f"boundaries_{name}": training_figures.boundaries(name, held, root) for name in held.sets},
-    }
-    yield from ((name, made) for name, made in optional.items() if made is not None)
-
-
-def _cards(held: scores.Scores) -> list[dict[str, Any]]:
-    """The few numbers that most readers come for."""
-    mean, printed = held.over_sets()["mean"], scores.printed(held.sets)
-    cards = [
-        {"model": model, "text": labels.label(model), "value": mean[model], "note": "mean accuracy here"}
-        for model in labels.OURS
-        if model in held.complete
-    ]
-    others = [model for model in held.complete if labels.family(model) != "ldep"]
-    if others:
-        best = max(others, key=lambda model: mean[model])
-        cards.append(
-            {"model": best, "text": labels.label(best), "value": mean[best], "note": "best of the others here"}
-        )
-    if len(printed) and len(printed) == len(held.sets):
-        cards.append({"model": None, "text": "ℓ-DEP", "value": printed["ldep"].mean(), "note": "in the paper"})
-        best = printed.mean().idxmax()
-        if best != "ldep":
-            note = "best of the paper's five"
-            cards.append({"model": None, "text": labels.label(best), "value": printed[best].mean(), "note": note})
-    return cards
-
-
-def _standing(held: scores.Scores, ranks: significance.Ranks | None, cost: pd.DataFrame) -> list[dict[str, Any]]:
-    summary_, best = held.over_sets(), held.best().sum()
-    rows = [
-        {
-            "model": model,
-            **{key: float(summary_.loc[model, key]) for key in ("mean", "std", "median")},
-            "sets": int(summary_.loc[model, "sets"]),
-            "rank": float(ranks.mean[model]) if ranks is not None and model in ranks.mean else None,
-            "best": int(best[model]),
-            "fitting": float(cost["fitting"][model]),
-            "tuning": float(cost["tuning"][model]),
-        }
-        for model in held.models
-    ]
-    return sorted(rows, key=lambda row: (-row["sets"], -row["mean"] if row["sets"] else 0))
-
-
-def _solvers(table: pd.DataFrame) -> dict[str, Any] | None:
-    used = checks.solvers(table, "ldep_paper")
-    if not used:
+def _read_planar(name: str, root: Path) -> PlanarData | None:
+    """The rows and decision values of a data set with two features; None for the others."""
+    grids = results.read_boundaries(name, root / paths.RESULTS)
+    if not grids:
         return None
-    exact = [name for name, solver in used.items() if solver == "ccp"]
-    return {"all": len(used), "ccp": exact, "others": [name for name in used if name not in exact]}
+    frame = read_table(paths.imputed(name, root / paths.DATA), f"impute {name}")
+    X, y = frame.iloc[:, :-1], frame.iloc[:, -1]
+    first, second = map(str, X.columns)
+    return PlanarData(X.to_numpy(dtype=np.float64), np.asarray(y, dtype=str), (first, second), grids)
 
 
-def _folds(table: pd.DataFrame) -> str:
-    counts = sorted(table.groupby("dataset")["fold"].nunique().unique())
-    return f"{' or '.join(map(str, counts))} folds"
-
-
-def _families(held: scores.Scores) -> list[tuple[str, str]]:
-    present = {labels.family(model) for model in held.models}
-    return [(name, text) for name, text in labels.FAMILY_LABELS.items() if name in present]
-
-
-def _sections(failures: bool, compared: bool) -> list[tuple[str, str]]:
-    optional = {"failures": failures, "checks": compared}
-    listed = [
-        ("summary", "Summary"), ("failures", "What failed"), ("table", "Table 1"), ("checks", "Against the paper"),
-        ("tests", "Tests"), ("figures", "Scores and times"), ("training", "Choices and training"),
-        ("registry", "Registered models"), ("data", "Data"), ("provenance", "How it was made"),
-    ]  # fmt: skip
-    return [(anchor, text) for anchor, text in listed if optional.get(anchor, True)]
+def _read_decision(name: str, root: Path) -> dict[str, Any] | None:
+    """What the stage register decided about the data set's model; None if it has not run."""
+    path = root / paths.REGISTRY / f"{name}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep register {name}` again.") from None
 
 
 def _digest(folder: Path) -> str:
-    """Of everything that the results decide: the same report has the same."""
+    """The same for two reports with the same files."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return digest("report", [(str(path.relative_to(folder)), file_digest(path)) for path in files])
 
 
 @contextmanager
-def _whole(target: Path) -> Iterator[Path]:
-    """Give a new folder that takes the place of `target` when the block ends well."""
+def _replaced(target: Path) -> Iterator[Path]:
+    """Give a new folder that replaces `target` when the block ends without an error."""
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:

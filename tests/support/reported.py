@@ -1,4 +1,4 @@
-"""Results as train writes them, made by hand, so that every number of a report is known."""
+"""Results made by hand, so that every number of a report is known: as a table, as report data, or as files."""
 
 from __future__ import annotations
 
@@ -10,56 +10,122 @@ import pandas as pd
 
 from pipeline.config import params
 from pipeline.execution import manifest
-from pipeline.execution.results import COLUMNS
+from pipeline.execution.results import COLUMNS, CURVE_COLUMNS
 from pipeline.fitting.metrics import METRICS
+from pipeline.reporting import accuracies
+from pipeline.reporting.report_data import DatasetInfo, ReportData
+
+Folds = dict[str, list[float | None]]
+"""{model: its accuracy on each fold, or None if the fit failed}"""
+
+TUNED = {"r1": 10, "r2": 5, "alpha": 1.0}
+COMMITTEE = {"cv": 5, "estimator": {"class": "ldep.LDEPClassifier", "params": TUNED}}
+# Two data sets of the paper and one of the user's. A model of the user's fails on one of them and lacks another.
+EXAMPLE: dict[str, Folds] = {
+    "haberman": {
+        "ldep": [0.75, 0.77],
+        "ldep_committee": [0.76, 0.78],
+        "rbf_svc": [0.72, 0.74],
+        "<odd> & own": [0.5, None],
+    },
+    "wdbc": {"ldep": [0.97, 0.99], "ldep_committee": [0.98, 1.0], "rbf_svc": [0.97, 0.98]},
+    "mine": {"ldep": [0.6, 0.8], "ldep_committee": [0.6, 0.8], "rbf_svc": [0.5, 0.7], "<odd> & own": [0.9, 0.9]},
+}
+# Both models of ours carry the seconds of the same study.
+EXAMPLE_COLUMNS = {
+    "settings": {"ldep": json.dumps(TUNED), "ldep_committee": json.dumps(COMMITTEE)},
+    "tune_cpu_seconds": {"ldep": 30.0, "ldep_committee": 30.0},
+    "trials": {"ldep": 24, "ldep_committee": 24},
+}
+DECISION = {
+    "dataset": "mine",
+    "model": "<odd> & own",
+    "metric": "accuracy",
+    "metrics": {"accuracy": 0.9},
+    "registered": "ldep-mine",
+    "version": 3,
+    "decision": "challenger",
+    "why": "not better",
+    "settings": {},
+}
 
 
-def write(root: Path, name: str, accuracies: dict[str, list[float | None]], **columns: dict[str, Any]) -> None:
-    """A table with these accuracies (None: the fold failed), and curves. columns: {column: {model: value}}."""
+def results(datasets: dict[str, Folds], **columns: dict[str, Any]) -> pd.DataFrame:
+    """A tidy table with these accuracies. columns: {column: {model: value}}, where it is not the default."""
     rows = []
-    for model, folds in accuracies.items():
-        for fold, value in enumerate(folds):
-            shared = {
-                "dataset": name, "model": model, "fold": fold, "fit_seconds": 0.5, "fit_cpu_seconds": 0.25,
-                "predict_seconds": 0.01, "tune_seconds": 0.0, "tune_cpu_seconds": 0.0, "trials": 0, "objective": None,
-                "iterations": 7, "solver": "", "settings": "{}", "source": "file",
-                "status": "failed" if value is None else "ok", "message": "no luck" if value is None else "",
-                **{column: held[model] for column, held in columns.items() if model in held},
-            }  # fmt: skip
-            rows += [{**shared, "metric": metric, "value": value} for metric in METRICS]
+    for dataset, models in datasets.items():
+        for model, folds in models.items():
+            for fold, value in enumerate(folds):
+                shared = {
+                    "dataset": dataset,
+                    "model": model,
+                    "fold": fold,
+                    "fit_seconds": 0.5,
+                    "fit_cpu_seconds": 0.25,
+                    "predict_seconds": 0.01,
+                    "tune_seconds": 0.0,
+                    "tune_cpu_seconds": 0.0,
+                    "trials": 0,
+                    "iterations": 7,
+                    "solver": "",
+                    "settings": "{}",
+                    "source": "file",
+                    "status": "failed" if value is None else "ok",
+                    "message": "no luck" if value is None else "",
+                }
+                shared |= {column: values[model] for column, values in columns.items() if model in values}
+                rows += [{**shared, "metric": metric, "value": value} for metric in METRICS]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64", "value": "float64"})
+
+
+def accuracies_of(datasets: dict[str, Folds], **columns: dict[str, Any]) -> accuracies.Accuracies:
+    return accuracies.from_results(results(datasets, **columns))
+
+
+def report_data(datasets: dict[str, Folds] = EXAMPLE, **columns: dict[str, Any]) -> ReportData:
+    """What the stage would read for these accuracies; for the example with its tuned models."""
+    if datasets is EXAMPLE:
+        columns = {**EXAMPLE_COLUMNS, **columns}
+    table = results(datasets, **columns)
+    return ReportData(
+        results=table,
+        curves=pd.concat([curves(models).assign(dataset=dataset) for dataset, models in datasets.items()]),
+        datasets={dataset: DatasetInfo("file my.csv", rows=10) for dataset in datasets},
+    )
+
+
+def curves(models: Folds) -> pd.DataFrame:
+    """The objective of the first model on fold 0."""
+    points = [(next(iter(models)), 0, step, 8.0 / step) for step in (1, 2, 4)]
+    return pd.DataFrame(points, columns=CURVE_COLUMNS)
+
+
+def write(root: Path, name: str, models: Folds, **columns: dict[str, Any]) -> None:
+    """Write results/NAME as the stage train would."""
     folder = root / "results" / name
     folder.mkdir(parents=True)
-    table = pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
-    table.to_csv(folder / "results.csv", index=False, lineterminator="\n")
-    curves = [(next(iter(accuracies)), 0, step, 8.0 / step) for step in (1, 2, 4)]
-    pd.DataFrame(curves, columns=["model", "fold", "iteration", "objective"]).to_csv(folder / "curves.csv", index=False)
-    manifest.write(folder, root / "data", dict.fromkeys(accuracies, ""))
+    results({name: models}, **columns).to_csv(folder / "results.csv", index=False, lineterminator="\n")
+    curves(models).to_csv(folder / "curves.csv", index=False)
+    manifest.write(folder, root / "data", dict.fromkeys(models, ""))
 
 
 def project(root: Path) -> params.Params:
-    """Two sets of the paper and one of the user's, four models, one of them failed on a set and not run on another."""
-    tuned = json.dumps({"r1": 10, "r2": 5, "alpha": 1.0})
-    committee = json.dumps({"cv": 5, "estimator": {"class": "ldep.LDEPClassifier", "params": json.loads(tuned)}})
-    studied = {
-        "settings": {"ldep": tuned, "ldep_committee": committee},
-        "tune_cpu_seconds": {"ldep": 30.0, "ldep_committee": 30.0},
-        "trials": {"ldep": 24, "ldep_committee": 24},
-    }
-    write(root, "haberman", {"ldep": [0.75, 0.77], "ldep_committee": [0.76, 0.78], "rbf_svc": [0.72, 0.74],
-                             "<odd> & own": [0.5, None]}, **studied)  # fmt: skip
-    write(root, "wdbc", {"ldep": [0.97, 0.99], "ldep_committee": [0.98, 1.0], "rbf_svc": [0.97, 0.98]}, **studied)
-    write(root, "mine", {"ldep": [0.6, 0.8], "ldep_committee": [0.6, 0.8], "rbf_svc": [0.5, 0.7],
-                         "<odd> & own": [0.9, 0.9]}, **studied)  # fmt: skip
+    """Write the example with the records of the stages fetch and register; return its parameters."""
+    for name, models in EXAMPLE.items():
+        write(root, name, models, **EXAMPLE_COLUMNS)
     (root / "data/provenance").mkdir(parents=True)
     record = {"source": "file", "file": "my.csv", "rows": 10, "classes": {"a": 4, "b": 6}, "time": "2026-01-01"}
     (root / "data/provenance/mine.json").write_text(json.dumps(record))
     (root / "registry").mkdir()
-    decision = {"dataset": "mine", "model": "<odd> & own", "metric": "accuracy", "metrics": {"accuracy": 0.9},
-                "registered": "ldep-mine", "version": 3, "decision": "challenger", "why": "not better",
-                "settings": {}}  # fmt: skip
-    (root / "registry/mine.json").write_text(json.dumps(decision))
-    return params.check({
-        "datasets": ["haberman", "wdbc", "mine"],
-        "own_data": {"mine": {"path": "my.csv", "target": "y"}},
-        "tracking": {"enabled": False},
-    })  # fmt: skip
+    (root / "registry/mine.json").write_text(json.dumps(DECISION))
+    return project_params(list(EXAMPLE))
+
+
+def project_params(datasets: list[str]) -> params.Params:
+    return params.check(
+        {
+            "datasets": datasets,
+            "own_data": {"mine": {"path": "my.csv", "target": "y"}},
+            "tracking": {"enabled": False},
+        }
+    )

@@ -226,4 +226,4 @@ def test_protocol_fails_if_the_numbers_differ(project, write_params, ldep, monke
     code, out, text = ldep("protocol", "haberman")
     assert code == 1
     assert "0 of 4 numbers agree" in out
-    assert "do not come out" in text
+    assert "are not reproduced" in text

@@ -1,0 +1,80 @@
+"""How a figure of the report is declared. Each module of `figures` has one, called FIGURE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from matplotlib.figure import Figure
+
+from pipeline.reporting import labels
+from pipeline.reporting.report_data import ReportData
+
+
+class Section(StrEnum):
+    """The section of the page in which a figure appears."""
+
+    TESTS = "tests"
+    RESULTS = "results"
+    TRAINING = "training"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure. `name` becomes the name of its files and its anchor on the page."""
+
+    name: str
+    title: str
+    caption: str
+    section: Section
+    full_width: bool
+    drawing: Figure
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """One figure about all data sets. `draw` returns None if these results have nothing to show."""
+
+    name: str
+    title: str
+    caption: str
+    section: Section
+    position: int
+    """Figures of a section are placed in this order."""
+    draw: Callable[[ReportData], Figure | None]
+    full_width: bool = False
+
+    def pictures(self, data: ReportData) -> list[Picture]:
+        drawing = self.draw(data)
+        if drawing is None:
+            return []
+        return [Picture(self.name, self.title, self.caption, self.section, self.full_width, drawing)]
+
+
+@dataclass(frozen=True)
+class FigurePerDataset:
+    """One figure for each data set that `draw` can show; it returns None for the others."""
+
+    name: str
+    title: str
+    caption: str
+    section: Section
+    position: int
+    draw: Callable[[ReportData, str], Figure | None]
+    full_width: bool = False
+
+    def pictures(self, data: ReportData) -> list[Picture]:
+        drawings = {dataset: self.draw(data, dataset) for dataset in data.accuracies.datasets}
+        return [
+            Picture(
+                f"{self.name}_{dataset}",
+                f"{self.title}, {labels.title(dataset)}",
+                self.caption,
+                self.section,
+                self.full_width,
+                drawing,
+            )
+            for dataset, drawing in drawings.items()
+            if drawing is not None
+        ]

@@ -1,0 +1,45 @@
+"""Publishing: what is copied, what is compressed, and what is left out."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from pipeline.commands import publish
+from pipeline.common.errors import UserError
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """A project with a report of four files."""
+    (tmp_path / "report/figures").mkdir(parents=True)
+    for name in ("report.html", "results.csv", "figures/ranks.svg", "figures/ranks.png"):
+        (tmp_path / "report" / name).write_text(f"{name}\n" * 100)
+    (tmp_path / "params.yaml").write_text("datasets: [mine]\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_results_are_compressed_and_pixel_images_are_left_out(project):
+    target = project / "out"
+    (target / "figures").mkdir(parents=True)
+    (target / "figures/old.svg").write_text("of an earlier report")
+    publish.run(target)
+    files = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    assert files == {"report.html", "results.csv.gz", "params.yaml", "figures/ranks.svg"}
+    assert gzip.decompress((target / "results.csv.gz").read_bytes()) == Path("report/results.csv").read_bytes()
+
+
+def test_a_file_that_is_too_large_to_commit_is_left_out(project, monkeypatch, caplog):
+    monkeypatch.setattr(publish, "LARGEST", 1000)
+    written = publish.run(project / "out")
+    assert {path.name for path in written} == {"results.csv.gz", "params.yaml"}
+    assert "report.html is left out: 1 kB is too large to commit" in caplog.text
+
+
+def test_without_a_report_there_is_nothing_to_publish(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"report/report.html is missing; run `dvc repro report`"):
+        publish.run(tmp_path / "out")

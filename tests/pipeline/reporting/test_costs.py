@@ -1,0 +1,21 @@
+"""CPU seconds per model."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.reporting import costs
+from tests.support import reported
+
+
+def test_a_committee_does_not_pay_again_for_the_study_of_its_member():
+    cost = costs.per_model(reported.results(reported.EXAMPLE, **reported.EXAMPLE_COLUMNS))
+    assert cost.loc["ldep", ["tuning", "fitting", "total"]].tolist() == pytest.approx([180, 1.5, 181.5])
+    assert cost.loc["ldep_committee", "total"] == pytest.approx(1.5)
+    assert cost["share"].sum() == pytest.approx(1)
+
+
+def test_fits_and_their_seconds_are_counted_once_per_fold_not_per_metric():
+    results = reported.results(reported.EXAMPLE, fit_cpu_seconds={"rbf_svc": 2.0})
+    assert costs.fits_per_model(results)["rbf_svc"] == 6
+    assert costs.fit_seconds(results)["rbf_svc"].tolist() == [2.0, 2.0, 2.0]

@@ -1,0 +1,70 @@
+"""The figures: which ones a report has, and that they can be drawn from any results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+from pipeline.reporting import figures
+from pipeline.reporting.figures import ranks, score_and_time
+from pipeline.reporting.report_data import PlanarData, ReportData
+from tests.support import reported
+
+
+def names(data: ReportData) -> list[str]:
+    return [picture.name for figure in figures.all_figures() for picture in figure.pictures(data)]
+
+
+def test_every_module_of_the_package_is_a_figure_of_the_report():
+    modules = {path.stem for path in Path(figures.__file__).parent.glob("*.py")} - {"__init__"}
+    assert {figure.name for figure in figures.all_figures()} == modules
+
+
+def test_two_figures_of_a_section_do_not_claim_the_same_position():
+    places = [(figure.section, figure.position) for figure in figures.all_figures()]
+    assert len(set(places)) == len(places)
+
+
+def test_the_example_has_every_figure_of_all_data_sets():
+    expected = {"ranks", "wins", "scores", "times", "score_and_time", "costs", "chosen", "convergence"}
+    assert set(names(reported.report_data())) == expected
+    assert not pyplot.get_fignums()  # nothing is left in pyplot's global state
+
+
+def test_a_single_failed_model_has_no_figure_of_accuracies():
+    assert names(reported.report_data({"mine": {"svc": [None, None]}})) == ["convergence"]
+
+
+def test_boundaries_are_drawn_for_data_sets_with_two_features():
+    data = reported.report_data({"flat": {"svc": [0.5, 0.75]}, "mine": {"svc": [0.5, 0.75]}})
+    grid = {"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0], "value": [-1.0, 0.5, 1.0, -2.0, -1.0, 1.0]}
+    planar = PlanarData(np.array([[0.0, 1.0], [2.0, 0.0]]), np.array(["a", "b"]), ("width", "height"), {"svc": grid})
+    data = ReportData(data.results, data.curves, data.datasets, {"flat": planar})
+    assert [name for name in names(data) if name.startswith("boundaries")] == ["boundaries_flat"]
+
+
+def test_the_bars_of_the_rank_diagram_are_drawn_from_left_to_right():
+    """The library takes the points of a bar from a set of names, whose order differs between processes."""
+    models = [f"model {number}" for number in range(8)]
+    values = np.linspace(0.6, 0.9, 8)
+    datasets = {
+        name: {model: [value, value] for model, value in zip(models, np.roll(values, shift).tolist())}
+        for shift, name in enumerate("abc")
+    }
+    found = reported.report_data(datasets).ranks
+    assert found is not None
+    bars = [line for line in ranks.diagram(found).axes[0].lines if len(line.get_xdata()) == 8]
+    assert bars
+    for bar in bars:
+        assert list(bar.get_xdata()) == sorted(bar.get_xdata())
+
+
+@pytest.mark.parametrize("places", [[], [0.5], [0.5, 0.5, 0.5], [0.9, 0.1, 0.92]])
+def test_labels_are_moved_a_step_apart_in_their_order(places):
+    moved = score_and_time.spread_out(places, 0.05)
+    assert np.all(np.diff(sorted(moved)) > 0.049)
+    assert list(np.argsort(moved, kind="stable")) == list(np.argsort(places, kind="stable"))
+    assert max(moved, default=0.0) <= 1.02 + 1e-9
