@@ -10,8 +10,8 @@ from tqdm import tqdm
 
 from benchmarks import data
 from benchmarks.report import Report
-from ldep import starts
 from ldep.conditioning import condition
+from ldep.initialization import linear_starts, random_weights
 from ldep.samples import Samples
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
@@ -24,7 +24,7 @@ UNSEEN = 2000
 def problem_of(seed: int, alpha: float):
     m, n, r = 200 + 30 * (seed % 11), 3 + seed % 6, 5
     X, y = data.synthetic(seed, m, n)
-    return condition(Samples(X, 2.0 * y - 1.0, np.ones(m)), r, r, alpha)[0]
+    return condition(Samples(X, 2.0 * y - 1.0, np.ones(m)), (r, r), alpha)[0]
 
 
 def timed(solve) -> tuple[float, float]:
@@ -35,7 +35,7 @@ def timed(solve) -> tuple[float, float]:
 
 def against_dccp(seed: int) -> dict:
     problem = problem_of(UNSEEN + seed, 0.0)
-    theta = starts.random(problem, np.random.default_rng(seed))
+    theta = random_weights(problem, np.random.default_rng(seed))
     row = {"seed": seed, "m": len(problem.X), "n": problem.X.shape[1]}
     for label, solver, options in (
         ("dccp", "dccp", {}),
@@ -51,7 +51,7 @@ def against_ccp(seed: int) -> dict:
     alpha = (0.0, 0.1, 1.0)[seed % 3]
     problem = problem_of(UNSEEN + 100 + seed, alpha)
     rng = np.random.default_rng(seed)
-    thetas = [starts.STARTS[name](problem, rng) for name in starts.schedule("auto", STARTS, 5, 5)]
+    thetas = [start(problem, rng) for start in linear_starts("auto", STARTS, problem)]
     row = {"seed": seed, "alpha": alpha, "m": len(problem.X), "n": problem.X.shape[1]}
     row["ccp"], row["ccp_seconds"] = timed(lambda: SOLVERS["ccp"](problem, thetas[1]).objective)
     row["ccp_bare"], row["ccp_bare_seconds"] = timed(lambda: SOLVERS["ccp"](problem, thetas[1], n_kicks=0).objective)

@@ -1,9 +1,10 @@
 """Coordinates in which the ℓ-DEP is easy to train.
 
-tau does not care in which affine coordinates its features are written, so a solver may choose its own. With C the
-covariance of the features, P the matrix of the penalty alpha/2 sum_p w_p^T P w_p and kappa = alpha r / m, where r is
-the number of pieces, the curvature of F along the slopes of a piece is close to a multiple of C + kappa P: the loss
-bends it by C, as each piece is active on about m / r samples, and the penalty by alpha P. `condition` finds B with
+tau does not depend on the affine coordinates in which the features are written, so a solver may choose its own. With C
+the covariance of the features, P the matrix of the penalty alpha/2 sum_p w_p^T P w_p and kappa = alpha r / m, where r
+is the number of pieces, the curvature of F along the slopes of a piece is close to a multiple of C + kappa P: the loss
+contributes C, as each piece is active on about m / r samples, and the penalty contributes alpha P. `condition` finds B
+with
 
     B^T (C + kappa P) B = I   and   alpha B^T P B = diag(ridge),
 
@@ -29,39 +30,67 @@ RANK_TOL = 1e-13
 
 
 @dataclass(frozen=True)
-class Frame:
+class Coordinates:
     """The map z = B^T (x - mean) from the user's coordinates to the solver's.
 
-    `scale` is set where B only scales columns (and leaves out those of scale 0): products with B would be a waste.
+    Parameters
+    ----------
+    mean : ndarray of shape (n_features,)
+        Mean of the features.
+    basis : ndarray of shape (n_features, n_directions)
+        The matrix B.
+    scale : ndarray of shape (n_features,), default=None
+        Set where B only scales columns, and leaves out those of scale 0: products with B would be a waste.
     """
 
     mean: np.ndarray
     basis: np.ndarray
     scale: np.ndarray | None = None
 
-    def rotate(self, centred: np.ndarray) -> np.ndarray:
-        """z of rows from which the mean was taken away."""
+    def transform(self, centred: np.ndarray) -> np.ndarray:
+        """z of rows from which the mean has been subtracted."""
         if self.scale is None:
             return centred @ self.basis
         used = self.scale > 0
         return centred[:, used] * self.scale[used]
 
     def to_user(self, theta: np.ndarray) -> np.ndarray:
-        """[W c; M d] in the user's coordinates, from theta in the solver's."""
+        """One row [slopes, offset] per piece in the user's coordinates, from theta in the solver's."""
         table = theta.reshape(-1, self.basis.shape[1] + 1)
         slopes = table[:, :-1] @ self.basis.T
         return np.column_stack([slopes, table[:, -1] - slopes @ self.mean])
 
     def to_solver(self, table: np.ndarray) -> np.ndarray:
-        """theta in the solver's coordinates, from [W c; M d] in the user's. What slopes do outside them is lost."""
+        """theta in the solver's coordinates, from one row [slopes, offset] per piece in the user's.
+
+        What the slopes do in directions that the solver's coordinates leave out is lost.
+        """
         slopes = np.linalg.lstsq(self.basis, table[:, :-1].T, rcond=None)[0].T
         return np.column_stack([slopes, table[:, -1] + table[:, :-1] @ self.mean]).ravel()
 
 
-def condition(samples: Samples, r1: int, r2: int, alpha: float, penalty: str = "norm") -> tuple[Problem, Frame]:
-    """The training problem in the solver's coordinates, and the way back.
+def condition(
+    samples: Samples, group_sizes: tuple[int, ...], alpha: float, penalty: str = "norm"
+) -> tuple[Problem[LinearPieces], Coordinates]:
+    """State the training problem in coordinates that suit a solver.
 
-    `penalty` is "norm" (P = I) or "variance" (P = C).
+    Parameters
+    ----------
+    samples : Samples
+        The samples in the user's coordinates.
+    group_sizes : tuple of int
+        Number of pieces in each maximum.
+    alpha : float
+        Weight of the penalty.
+    penalty : {"norm", "variance"}, default="norm"
+        The matrix of the penalty: P = I or P = C.
+
+    Returns
+    -------
+    problem : Problem
+        The training problem in the solver's coordinates.
+    coordinates : Coordinates
+        The way back.
     """
     X, y, weight = samples
     total = weight.sum()
@@ -73,26 +102,50 @@ def condition(samples: Samples, r1: int, r2: int, alpha: float, penalty: str = "
         return (scaled.T * weight) @ scaled / total
 
     variance = weight @ np.square(centred) / total
-    frame, ridge = choose(mean, variance, covariance, total, r1 + r2, alpha, penalty)
-    return Problem(frame.rotate(centred), y, weight, LinearPieces(r1, r2, frame.basis.shape[1]), ridge), frame
+    coordinates, ridge = choose_coordinates(
+        mean, variance, covariance, total_weight=total, n_pieces=sum(group_sizes), alpha=alpha, penalty=penalty
+    )
+    pieces = LinearPieces(group_sizes, coordinates.basis.shape[1])
+    return Problem(coordinates.transform(centred), y, weight, pieces, ridge), coordinates
 
 
-def choose(
+def choose_coordinates(
     mean: np.ndarray,
     variance: np.ndarray,
     covariance: Callable[[np.ndarray], np.ndarray],
-    total: float,
-    r: int,
+    *,
+    total_weight: float,
+    n_pieces: int,
     alpha: float,
     penalty: str,
-) -> tuple[Frame, np.ndarray]:
-    """The solver's coordinates and the ridge in them, for `total` samples and r pieces.
+) -> tuple[Coordinates, np.ndarray]:
+    """Find B, from the moments of the features alone.
 
-    `covariance` is asked for the covariance of the features times a scale each.
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_features,)
+        Mean and variance of each feature.
+    covariance : callable
+        Returns the covariance of the features after each is multiplied by its scale.
+    total_weight : float
+        Sum of the sample weights.
+    n_pieces : int
+        Number of pieces of all maxima together.
+    alpha : float
+        Weight of the penalty.
+    penalty : {"norm", "variance"}
+        The matrix of the penalty: P = I or P = C.
+
+    Returns
+    -------
+    coordinates : Coordinates
+        The solver's coordinates.
+    ridge : ndarray of shape (n_directions,)
+        Weight of the squared slopes in them.
     """
-    # A constant column keeps a rounding error of its mean.
+    # The variance of a constant column is a rounding error of its mean.
     variance = np.where(variance <= np.square(1e-14 * np.abs(mean)), 0.0, variance)
-    kappa = alpha * r / total
+    kappa = alpha * n_pieces / total_weight
     norm_kappa = kappa if penalty == "norm" else 0.0
     with np.errstate(divide="ignore"):
         scale = np.where(variance > 0, 1.0 / np.sqrt(variance + norm_kappa), 0.0)
@@ -100,7 +153,7 @@ def choose(
         used = scale > 0
         basis = np.zeros((len(scale), int(used.sum())))
         basis[used, np.arange(basis.shape[1])] = scale[used]
-        return Frame(mean, basis, scale), alpha * scale[used] ** 2
+        return Coordinates(mean, basis, scale), alpha * scale[used] ** 2
     K = covariance(scale)
     K[np.diag_indices_from(K)] += norm_kappa * scale**2
     eigenvalues, Q = np.linalg.eigh(K)
@@ -112,8 +165,7 @@ def choose(
         ridge += alpha / (1.0 + kappa)
     elif alpha > 0:
         ridge, rotation = np.linalg.eigh(alpha * basis.T @ basis)
-        # What the penalty does not take of the unit curvature is the variance. Where there is none, the best
-        # slope is zero.
-        varies = 1.0 - ridge * r / total > RANK_TOL
+        # What the penalty leaves of the unit curvature is the variance. Where nothing is left, the best slope is zero.
+        varies = 1.0 - ridge * n_pieces / total_weight > RANK_TOL
         ridge, basis = ridge[varies], basis @ rotation[:, varies]
-    return Frame(mean, basis), ridge
+    return Coordinates(mean, basis), ridge

@@ -1,4 +1,4 @@
-"""Why a row got its decision value: the exact share of each feature.
+"""Why a row has its decision value: the exact share of each feature.
 
 In the region where piece i of the dilation and piece j of the erosion are active, tau is affine:
 
@@ -16,7 +16,19 @@ import numpy as np
 
 
 class Explanation(NamedTuple):
-    """One entry a row. `dilation` and `erosion` have a column for each member when a committee is explained."""
+    """The explanation of some rows, one entry per row.
+
+    Attributes
+    ----------
+    contributions : ndarray of shape (n_samples, n_features)
+        Share of each feature.
+    bias : ndarray of shape (n_samples,)
+        Share of the offsets.
+    decision : ndarray of shape (n_samples,)
+        tau: the sum of all shares.
+    dilation, erosion : ndarray of shape (n_samples,) or (n_samples, n_members)
+        The active pieces i and j; one column per member when a committee is explained.
+    """
 
     contributions: np.ndarray
     bias: np.ndarray
@@ -50,8 +62,8 @@ def average(explanations: list[Explanation]) -> Explanation:
 def like_input(explanation: Explanation, X):
     """A DataFrame when X is one, else the arrays.
 
-    Its columns are X's own with the contributions, then bias, decision, and the active pieces. A feature that has one
-    of these names keeps it, and ours get an underscore.
+    Its columns are those of X with the contributions, then bias, decision, and the active pieces. A feature that has
+    one of these names keeps it, and the other column gets an underscore.
     """
     if not hasattr(X, "columns") or not hasattr(X, "index"):
         return explanation

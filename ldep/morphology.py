@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# Rows whose sums are held at once, to stay in the processor's cache.
+# Rows per chunk, so that their sums stay in the processor's cache.
 CHUNK = 512
 
 

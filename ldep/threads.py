@@ -1,4 +1,4 @@
-"""One BLAS thread inside a fit: at these sizes more of them cost time, and the last bits of the result."""
+"""One BLAS thread inside a fit: at these sizes more threads cost time, and change the last bits of the result."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def _controller() -> ThreadpoolController:
 
 
 def single_thread():
-    """A context in which BLAS and OpenMP use one thread. Parallelism belongs outside: over fits."""
+    """A context in which BLAS and OpenMP use one thread. Parallelism belongs outside, over fits."""
     return _controller().limit(limits=1)

@@ -6,18 +6,18 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from ldep._sklearn import HasMethods, fit_context
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.explanation import average, like_input
-from ldep.seeds import draw_seeds, seeded
+from ldep.seeds import draw_seeds, set_random_states
 
 
 def _members_explain(committee) -> bool:
@@ -28,19 +28,20 @@ def _members_explain(committee) -> bool:
 class LDEPCommittee(TauClassifier):
     """Committee of linear dilation-erosion perceptrons: tau is the mean over the models of a cross-validation.
 
-    Each member is trained on one training part of the cross-validation, with a seed of its own. Their mean is less
-    erratic than any of them, and is still piecewise affine: `explain` stays exact.
+    Each member is trained on one training part of the cross-validation [1]_, with a seed of its own. The mean has less
+    variance than any member, and is still piecewise affine: `explain` stays exact.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        A binary classifier with `decision_function`; None is `LDEPClassifier()`. `explain` is there when it has one.
+        A binary classifier with `decision_function`; None is `LDEPClassifier()`. The committee has `explain` if the
+        estimator has it.
     cv : int, splitter or iterable of (train, test), default=5
         An int is the number of folds of a stratified, shuffled k-fold over the rows whose weight is not zero. When a
         class has fewer rows than that, there are as many folds as it has rows; when it has one row, the committee is a
-        single model on all rows. Splitters and iterables are taken as they are.
+        single model on all rows. Splitters and iterables are used unchanged.
     n_jobs : int, default=None
-        Members to fit at a time. The numbers do not depend on it.
+        Number of members to fit at a time. The numbers do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of the members: it replaces each `random_state` of `estimator`.
 
@@ -49,9 +50,14 @@ class LDEPCommittee(TauClassifier):
     estimators_ : list of estimators
         The fitted members.
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] A. Krogh and J. Vedelsby, "Neural network ensembles, cross validation, and active learning", Advances in
+       Neural Information Processing Systems 7 (1995), 231-238.
 
     Examples
     --------
@@ -81,21 +87,23 @@ class LDEPCommittee(TauClassifier):
     def _member(self):
         return LDEPClassifier() if self.estimator is None else self.estimator
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Train a member on each training part.
+        """Train one member per training part.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Their classes, of which there must be two.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, passed on to the members.
 
         Returns
         -------
         self : LDEPCommittee
+            The fitted estimator.
         """
         member = self._member()
         if sample_weight is not None and not has_fit_parameter(member, "sample_weight"):
@@ -104,7 +112,7 @@ class LDEPCommittee(TauClassifier):
         y = self.classes_[(signs > 0).astype(int)]
         random_state = check_random_state(self.random_state)
         parts = self._training_parts(X, y, weight, random_state)
-        members = [seeded(clone(member), seed) for seed in draw_seeds(random_state, len(parts))]
+        members = [set_random_states(clone(member), seed) for seed in draw_seeds(random_state, len(parts))]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit)(member, X[rows], y[rows], None if sample_weight is None else weight[rows])
             for member, rows in zip(members, parts)
@@ -117,11 +125,11 @@ class LDEPCommittee(TauClassifier):
             parts = [train for train, _ in check_cv(self.cv, y, classifier=True).split(X, y)]
             for number, rows in enumerate(parts):
                 if len(np.unique(y[rows])) < 2:
-                    raise ValueError(f"cv: training part {number} holds samples of one class only.")
+                    raise ValueError(f"cv: training part {number} has samples of one class only.")
             return parts
         present = np.flatnonzero(weight > 0)
         folds = min(5 if self.cv is None else self.cv, np.unique(y[present], return_counts=True)[1].min())
-        # Drawn in any case, so that the members' seeds do not depend on it.
+        # Drawn even when there are no folds, so that the members' seeds do not depend on their number.
         seed = draw_seeds(random_state, 1)[0]
         if folds < 2:
             return [present]
@@ -133,17 +141,18 @@ class LDEPCommittee(TauClassifier):
 
     @available_if(_members_explain)
     def explain(self, X):
-        """The exact contribution of each feature to the decision value of each row: the mean over the members.
+        """Compute the exact contribution of each feature to the decision value of each row: the mean over the members.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         explanation : Explanation or DataFrame
-            As `LDEPClassifier.explain`, with the active pieces of each member: `dilation` and `erosion` have a column a
-            member. They sum to `decision_function(X)`.
+            As for `LDEPClassifier.explain`, with the active pieces of each member: `dilation` and `erosion` have one
+            column per member. Contributions and bias sum to `decision_function(X)`.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)

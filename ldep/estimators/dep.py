@@ -11,25 +11,25 @@ from ldep.morphology import dilate, erode
 class DilationPerceptron(MorphologicalPerceptron):
     """Dilation-based morphological perceptron: tau(x) = max_j(x_j + a_j).
 
-    The class is the sign of tau, so that the negatives (`classes_[0]`) are what lies in the box x_j < -a_j. Training
-    minimises the hinge loss, with the margin 1. The slopes are 1 and are not learned: the scale of the features sets
-    what the margin means, so standardise them. And a larger feature can only speak for the positive class: where the
-    data do not have that order, no offsets help, and `RDEPClassifier` or `LDEPClassifier` is the model to take.
+    The class is the sign of tau [1]_: the negatives (`classes_[0]`) are what lies in the box x_j < -a_j. Training
+    minimises the hinge loss, with the margin 1. The slopes are 1 and are not learned: standardise the features, because
+    their scale decides what the margin means. A larger feature can only be evidence for the positive class. Where the
+    data do not have that order, no offsets help: use `RDEPClassifier` or `LDEPClassifier` instead.
 
     Parameters
     ----------
     solver : {"anneal", "ccp"}, default="anneal"
-        "anneal" smooths the problem and lowers the temperature: fast. "ccp" is the convex-concave procedure with exact
-        subproblems.
+        "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
+        exact subproblems.
     solver_options : dict, default=None
         Further options of the solver.
     init : {"auto", "box", "random"}, default="auto"
-        Where training starts: from the boxes of the two classes, from small random offsets, or from the boxes and then
-        at random.
+        Where training starts: "box" from a box around each class, "random" from small random offsets, and "auto" from
+        the boxes first and then from random offsets.
     n_init : int, default=2
-        Number of starts. The lowest objective is kept. "box" is always the same, and starts once.
+        Number of starts. The lowest objective is kept. The boxes are always the same, and "box" starts once.
     max_iter : int, default=None
-        Iterations of the solver from each start; None is the solver's own default.
+        Largest number of iterations from each start; None is the solver's own default.
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
@@ -37,22 +37,27 @@ class DilationPerceptron(MorphologicalPerceptron):
     random_state : int, RandomState or None, default=None
         Seed of the starts.
     verbose : int, default=0
-        1 prints every tenth iteration, 2 each one.
+        1 prints every tenth iteration, 2 prints each one.
 
     Attributes
     ----------
     a_ : ndarray of shape (n_features,)
         Offsets of the dilation.
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     objective_ : float
         The hinge loss at the solution.
     history_ : dict
-        "objective" and "seconds", one entry for each iteration of the start that was kept.
+        "objective" and "seconds", one entry per iteration of the best start.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] V. Charisopoulos and P. Maragos, "Morphological perceptrons: geometry and training algorithms", Mathematical
+       Morphology and Its Applications to Signal and Image Processing, 2017, 3-15.
 
     Examples
     --------
@@ -66,7 +71,7 @@ class DilationPerceptron(MorphologicalPerceptron):
 
     _fixed_beta = 1.0
 
-    def _keep(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
+    def _set_offsets(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
         self.a_ = a - mean
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
@@ -76,25 +81,25 @@ class DilationPerceptron(MorphologicalPerceptron):
 class ErosionPerceptron(MorphologicalPerceptron):
     """Erosion-based morphological perceptron: tau(x) = min_j(x_j + b_j).
 
-    The class is the sign of tau, so that the positives (`classes_[1]`) are what lies in the box x_j >= -b_j. Training
-    minimises the hinge loss, with the margin 1. The slopes are 1 and are not learned: the scale of the features sets
-    what the margin means, so standardise them. And a larger feature can only speak for the positive class: where the
-    data do not have that order, no offsets help, and `RDEPClassifier` or `LDEPClassifier` is the model to take.
+    The class is the sign of tau [1]_: the positives (`classes_[1]`) are what lies in the box x_j >= -b_j. Training
+    minimises the hinge loss, with the margin 1. The slopes are 1 and are not learned: standardise the features, because
+    their scale decides what the margin means. A larger feature can only be evidence for the positive class. Where the
+    data do not have that order, no offsets help: use `RDEPClassifier` or `LDEPClassifier` instead.
 
     Parameters
     ----------
     solver : {"anneal", "ccp"}, default="anneal"
-        "anneal" smooths the problem and lowers the temperature: fast. "ccp" is the convex-concave procedure with exact
-        subproblems.
+        "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
+        exact subproblems.
     solver_options : dict, default=None
         Further options of the solver.
     init : {"auto", "box", "random"}, default="auto"
-        Where training starts: from the boxes of the two classes, from small random offsets, or from the boxes and then
-        at random.
+        Where training starts: "box" from a box around each class, "random" from small random offsets, and "auto" from
+        the boxes first and then from random offsets.
     n_init : int, default=2
-        Number of starts. The lowest objective is kept. "box" is always the same, and starts once.
+        Number of starts. The lowest objective is kept. The boxes are always the same, and "box" starts once.
     max_iter : int, default=None
-        Iterations of the solver from each start; None is the solver's own default.
+        Largest number of iterations from each start; None is the solver's own default.
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
@@ -102,22 +107,27 @@ class ErosionPerceptron(MorphologicalPerceptron):
     random_state : int, RandomState or None, default=None
         Seed of the starts.
     verbose : int, default=0
-        1 prints every tenth iteration, 2 each one.
+        1 prints every tenth iteration, 2 prints each one.
 
     Attributes
     ----------
     b_ : ndarray of shape (n_features,)
         Offsets of the erosion.
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     objective_ : float
         The hinge loss at the solution.
     history_ : dict
-        "objective" and "seconds", one entry for each iteration of the start that was kept.
+        "objective" and "seconds", one entry per iteration of the best start.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] V. Charisopoulos and P. Maragos, "Morphological perceptrons: geometry and training algorithms", Mathematical
+       Morphology and Its Applications to Signal and Image Processing, 2017, 3-15.
 
     Examples
     --------
@@ -131,7 +141,7 @@ class ErosionPerceptron(MorphologicalPerceptron):
 
     _fixed_beta = 0.0
 
-    def _keep(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
+    def _set_offsets(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
         self.b_ = b - mean
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
@@ -141,25 +151,25 @@ class ErosionPerceptron(MorphologicalPerceptron):
 class DEPClassifier(MorphologicalPerceptron):
     """Dilation-erosion perceptron: tau(x) = beta max_j(x_j + a_j) + (1 - beta) min_j(x_j + b_j).
 
-    beta in [0, 1] is learned with the offsets. Training minimises the hinge loss, with the margin 1. The slopes are not
-    learned: the scale of the features sets what the margin means, so standardise them. And a larger feature can only
-    speak for the positive class: where the data do not have that order, no offsets help, and `RDEPClassifier` or
-    `LDEPClassifier` is the model to take.
+    beta in [0, 1] is learned with the offsets [1]_. Training minimises the hinge loss, with the margin 1. The slopes
+    are not learned: standardise the features, because their scale decides what the margin means. A larger feature can
+    only be evidence for the positive class. Where the data do not have that order, no offsets help: use
+    `RDEPClassifier` or `LDEPClassifier` instead.
 
     Parameters
     ----------
     solver : {"anneal", "ccp"}, default="anneal"
-        "anneal" smooths the problem and lowers the temperature: fast. "ccp" is the convex-concave procedure with exact
-        subproblems.
+        "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
+        exact subproblems.
     solver_options : dict, default=None
         Further options of the solver.
     init : {"auto", "box", "random"}, default="auto"
-        Where training starts: from the boxes of the two classes, from small random offsets, or from the boxes and then
-        at random.
+        Where training starts: "box" from a box around each class, "random" from small random offsets, and "auto" from
+        the boxes first and then from random offsets.
     n_init : int, default=2
-        Number of starts. The lowest objective is kept. "box" is always the same, and starts once.
+        Number of starts. The lowest objective is kept. The boxes are always the same, and "box" starts once.
     max_iter : int, default=None
-        Iterations of the solver from each start; None is the solver's own default.
+        Largest number of iterations from each start; None is the solver's own default.
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
@@ -167,25 +177,30 @@ class DEPClassifier(MorphologicalPerceptron):
     random_state : int, RandomState or None, default=None
         Seed of the starts.
     verbose : int, default=0
-        1 prints every tenth iteration, 2 each one.
+        1 prints every tenth iteration, 2 prints each one.
 
     Attributes
     ----------
     beta_ : float
         Share of the dilation.
     a_, b_ : ndarray of shape (n_features,)
-        Offsets of the dilation and of the erosion. Where `beta_` is 0 the dilation has no part in tau, and `a_` is
-        zero; where it is 1 the erosion has none, and `b_` is zero.
+        Offsets of the dilation and of the erosion. Where `beta_` is 0 the dilation does not enter tau, and `a_` is
+        zero; where it is 1 the erosion does not, and `b_` is zero.
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     objective_ : float
         The hinge loss at the solution.
     history_ : dict
-        "objective" and "seconds", one entry for each iteration of the start that was kept.
+        "objective" and "seconds", one entry per iteration of the best start.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] R. de A. Araujo, "A class of hybrid morphological perceptrons with application in time series forecasting",
+       Knowledge-Based Systems 24 (2011), 513-529.
 
     Examples
     --------
@@ -197,7 +212,7 @@ class DEPClassifier(MorphologicalPerceptron):
     True
     """
 
-    def _keep(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
+    def _set_offsets(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
         self.beta_ = beta
         self.a_ = a - mean if beta > 0 else a
         self.b_ = b - mean if beta < 1 else b

@@ -2,59 +2,58 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ldep import starts
+from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.conditioning import condition
 from ldep.estimators.linear import LinearPiecesClassifier
+from ldep.initialization import LINEAR_STARTS, linear_starts
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
-from ldep.training import best_of, check_options
+from ldep.training import best_of_starts, check_options
 
 
 class LDEPClassifier(LinearPiecesClassifier):
     """Linear dilation-erosion perceptron: the difference of two maxima of affine functions.
 
-    tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign. Training minimises the hinge loss
-    plus `alpha / 2` times the squared norm of the slopes.
+    tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign [1]_. Training minimises the hinge
+    loss plus `alpha / 2` times the squared norm of the slopes.
 
     Parameters
     ----------
     r1, r2 : int, default=10
         Number of affine pieces of the dilation (first maximum) and of the erosion (second).
     alpha : float, default=1.0
-        Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with one
-        piece each the model is a linear `SVC` with C = 2 / alpha.
+        Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with
+        r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha.
     penalty : {"norm", "variance"}, default="norm"
-        "norm" penalises the squared norm of the slopes, and like any norm depends on the scale of the features.
-        "variance" penalises the variance of the pieces over the training data: the same as "norm" on PCA-whitened
-        features. The model is then the same in any affine coordinates, and no scaler is needed.
+        "norm" penalises the squared norm of the slopes and, like any norm, depends on the scale of the features.
+        "variance" penalises the variance of the pieces over the training data, which is "norm" on PCA-whitened
+        features. The model is then the same in all affine coordinates, and no scaler is needed.
     solver : {"anneal", "ccp", "dccp"}, default="anneal"
-        "anneal" smooths the problem and lowers the temperature: fast. "ccp" is the convex-concave procedure with exact
-        subproblems. "dccp" is the paper's program in CVXPY and DCCP: slow, for reference.
+        "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
+        exact subproblems. "dccp" is the paper's program in CVXPY and DCCP; it is slow, and serves as a reference.
     solver_options : dict, default=None
         Further options of the solver, such as `{"cvx_solver": "MOSEK"}` for "dccp".
     init : {"auto", "kmeans", "random"}, default="auto"
-        Where training starts: pieces from the clusters of each class, small random ones, or both in turn.
+        Where training starts: "kmeans" makes one piece per cluster of each class, "random" draws small weights, and
+        "auto" alternates between the two.
     n_init : int, default=2
         Number of starts. The lowest objective is kept.
     max_iter : int, default=None
-        Iterations of the solver from each start; None is the solver's own default.
+        Largest number of iterations from each start; None is the solver's own default.
     tol : float, default=1e-3
         A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of rows.
+        Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
-        1 prints every tenth iteration, 2 each one.
+        1 prints every tenth iteration, 2 prints each one.
 
     Attributes
     ----------
@@ -65,15 +64,21 @@ class LDEPClassifier(LinearPiecesClassifier):
     beta_, R1_, a_, R2_, b_ : float and ndarrays
         The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b).
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     objective_ : float
         The value of the training problem at the solution.
     history_ : dict
-        "objective" and "seconds", one entry for each iteration of the start that was kept.
+        "objective" and "seconds", one entry per iteration of the best start.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] A. L. Oliveira and M. E. Valle, "Linear dilation-erosion perceptron trained using a convex-concave
+    procedure",
+       arXiv:2011.06512, 2020.
 
     Examples
     --------
@@ -92,7 +97,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         "penalty": [StrOptions({"norm", "variance"})],
         "solver": [StrOptions(set(SOLVERS))],
         "solver_options": [dict, None],
-        "init": [StrOptions({"auto", *starts.STARTS})],
+        "init": [StrOptions({"auto", *LINEAR_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -132,39 +137,41 @@ class LDEPClassifier(LinearPiecesClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """Train on X and y.
+        """Train the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Their classes, of which there must be two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples' losses.
+            Weights of the samples' losses; None is 1.
 
         Returns
         -------
         self : LDEPClassifier
+            The fitted estimator.
         """
         options = check_options(self.solver, self.solver_options)
         samples = self._check_samples(X, y, sample_weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
-        names = starts.schedule(self.init, self.n_init, self.r1, self.r2)
         with single_thread():
-            problem, frame = condition(samples, self.r1, self.r2, self.alpha, self.penalty)
-        solution = best_of(
+            problem, coordinates = condition(samples, (self.r1, self.r2), self.alpha, self.penalty)
+        solution = best_of_starts(
             problem,
-            [partial(starts.STARTS[name], problem, rng) for name in names],
-            self.solver,
-            options,
+            linear_starts(self.init, self.n_init, problem),
+            rng,
+            solver=self.solver,
+            options=options,
             max_iter=self.max_iter,
             tol=self.tol,
             verbose=self.verbose,
             estimator=type(self).__name__,
         )
-        self._set_pieces(frame.to_user(solution.theta))
+        self._set_pieces(coordinates.to_user(solution.theta))
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter

@@ -1,4 +1,4 @@
-"""What every ℓ-DEP has, however it was trained: tau from its pieces, the explanation, the paper's form."""
+"""What every trained ℓ-DEP has: tau from its pieces, the explanation, the paper's form."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ldep.estimators.base import TauClassifier
 from ldep.explanation import explain_linear, like_input
 
-# Rows whose scores are computed at once, to stay in the processor's cache.
+# Rows per chunk, so that their scores stay in the processor's cache.
 CHUNK = 4096
 
 
 class LinearPiecesClassifier(TauClassifier):
-    """tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j). Subclasses implement `fit` and have r1."""
+    """Base class of models with tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
+
+    Subclasses implement `fit` and have the parameter r1.
+    """
 
     def _set_pieces(self, table: np.ndarray) -> None:
-        """From [W c; M d]."""
+        """Set the fitted attributes from [W c; M d]."""
         self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
         self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
 
@@ -32,14 +35,15 @@ class LinearPiecesClassifier(TauClassifier):
         return tau
 
     def explain(self, X):
-        """The exact contribution of each feature to the decision value of each row.
+        """Compute the exact contribution of each feature to the decision value of each row.
 
-        In the region of its active pieces i and j tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
+        In the region of the active pieces i and j, tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
         (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
@@ -52,7 +56,7 @@ class LinearPiecesClassifier(TauClassifier):
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return like_input(explain_linear(rows, self.W_, self.c_, self.M_, self.d_), X)
 
-    # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling loses no bit.
+    # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling are exact.
     @property
     def beta_(self) -> float:
         check_is_fitted(self)

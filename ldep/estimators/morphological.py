@@ -1,31 +1,29 @@
-"""What the morphological perceptrons share: parameters, training, limits."""
+"""What the three morphological perceptrons share: parameters, training, limits."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ldep import boxes
+from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.estimators.base import TauClassifier
+from ldep.initialization import MORPHOLOGICAL_STARTS, morphological_starts
 from ldep.pieces import MorphologicalPieces
 from ldep.problem import Problem
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
-from ldep.training import best_of, check_options
+from ldep.training import best_of_starts, check_options
 
-# Beyond this spread of a feature, 1 is lost beside it in double precision, and there is no margin.
+# Beyond this spread of a feature, a margin of 1 is lost to rounding in double precision.
 LARGEST_SPREAD = 1e15
 
 
 class MorphologicalPerceptron(TauClassifier):
-    """What the three share. Subclasses say which beta they fix, if any."""
+    """Base class of the morphological perceptrons. Subclasses say which beta they fix, if any."""
 
     _fixed_beta: ClassVar[float | None] = None
 
@@ -33,7 +31,7 @@ class MorphologicalPerceptron(TauClassifier):
         # dccp states the paper's program, which is the ℓ-DEP's.
         "solver": [StrOptions(set(SOLVERS) - {"dccp"})],
         "solver_options": [dict, None],
-        "init": [StrOptions({"auto", *boxes.STARTS})],
+        "init": [StrOptions({"auto", *MORPHOLOGICAL_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -65,21 +63,23 @@ class MorphologicalPerceptron(TauClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """Train on X and y.
+        """Train the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Their classes, of which there must be two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples' losses.
+            Weights of the samples' losses; None is 1.
 
         Returns
         -------
         self : estimator
+            The fitted estimator.
         """
         options = check_options(self.solver, self.solver_options)
         X, y, weight = self._check_samples(X, y, sample_weight)
@@ -91,39 +91,41 @@ class MorphologicalPerceptron(TauClassifier):
         n = X.shape[1]
         pieces = MorphologicalPieces(n, self._fixed_beta)
         problem = Problem(X - mean, y, weight, pieces, np.zeros(n))
-        solution = best_of(
+        solution = best_of_starts(
             problem,
-            [partial(boxes.STARTS[name], problem, rng) for name in boxes.schedule(self.init, self.n_init)],
-            self.solver,
-            options,
+            morphological_starts(self.init, self.n_init),
+            rng,
+            solver=self.solver,
+            options=options,
             max_iter=self.max_iter,
             tol=self.tol,
             verbose=self.verbose,
             estimator=type(self).__name__,
         )
-        self._keep(*pieces.paper_form(solution.theta), mean)
+        self._set_offsets(*pieces.paper_form(solution.theta), mean)
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
         return self
 
     @abstractmethod
-    def _keep(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
-        """Set the fitted attributes from the solution around the mean."""
+    def _set_offsets(self, beta: float, a: np.ndarray, b: np.ndarray, mean: np.ndarray) -> None:
+        """Set the fitted attributes from the solution for centred data."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Data whose classes are not ordered as the features are, scikit-learn's blobs among them, are out of reach.
+        # Classes that are not ordered as the features are, scikit-learn's blobs among them, cannot be represented.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 def _check_spread(X: np.ndarray, estimator: str) -> None:
-    """Refuse features beside which the margin is nothing."""
+    """Refuse features whose spread is so large that the margin is lost to rounding."""
     spread = np.ptp(X, axis=0)
     if (spread > LARGEST_SPREAD).any():
         column = int(spread.argmax())
         raise ValueError(
-            f"{estimator} has unit slopes and a margin of 1, which is lost beside the spread {spread[column]:g} of "
-            f"column {column} of X. Standardise the features, for example with sklearn.preprocessing.StandardScaler."
+            f"{estimator} has unit slopes and a margin of 1, which is lost to rounding beside the spread "
+            f"{spread[column]:g} of column {column} of X. Standardise the features, for example with "
+            "sklearn.preprocessing.StandardScaler."
         )

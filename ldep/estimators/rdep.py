@@ -6,31 +6,31 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from ldep import boxes
+from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.dep import DEPClassifier
-from ldep.seeds import draw_seeds, seeded
+from ldep.initialization import MORPHOLOGICAL_STARTS
+from ldep.seeds import draw_seeds, set_random_states
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 
-ENSEMBLE = ("linear", "rbf", "poly")
-# A bootstrap draws a sample at most this often in the mean, however large the weights.
-MOST_DRAWS = 10**6
+KERNELS = ("linear", "rbf", "poly")
+# A bootstrap draws a sample at most this often on average, however large the weights.
+MAX_DRAWS = 10**6
 
 
 class RDEPClassifier(TauClassifier):
     """Reduced dilation-erosion perceptron: tau(x) = beta max_j(rho_j(x) + a_j) + (1 - beta) min_j(rho_j(x) + b_j).
 
-    rho_j(x) is the decision value of the j-th of several support vector classifiers, trained first. These values are
-    larger where the positive class is likelier, in units of the margin: the order and the scale that a DEP presupposes
-    and that features seldom have. The DEP is then trained on the values of the same samples.
+    rho_j(x) is the decision value of the j-th of several support vector classifiers, which are trained first [1]_.
+    These values are larger where the positive class is likelier, in units of the margin: the order and the scale that a
+    DEP presupposes and that features seldom have. The DEP is then trained on the values of the same samples.
 
     Parameters
     ----------
@@ -43,25 +43,25 @@ class RDEPClassifier(TauClassifier):
     n_estimators : int, default=10
         Size of the bag. An ensemble is as large as `estimators`.
     solver : {"anneal", "ccp"}, default="anneal"
-        Solver of the DEP, and so are the next five: see `DEPClassifier`.
+        Solver of the DEP, as in `DEPClassifier`.
     solver_options : dict, default=None
         Further options of the solver.
     init : {"auto", "box", "random"}, default="auto"
-        Where training starts.
+        Where the training of the DEP starts.
     n_init : int, default=2
-        Number of starts.
+        Number of starts of the DEP.
     max_iter : int, default=None
-        Iterations of the solver from each start; None is the solver's own default.
+        Largest number of iterations from each start; None is the solver's own default.
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
         Weights of the classes, in the estimators and in the DEP.
     n_jobs : int, default=None
-        Estimators to fit at a time. The numbers do not depend on it.
+        Number of estimators to fit at a time. The numbers do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the bootstrap, of the estimators and of the starts.
     verbose : int, default=0
-        1 prints every tenth iteration of the DEP, 2 each one.
+        1 prints every tenth iteration of the DEP, 2 prints each one.
 
     Attributes
     ----------
@@ -72,11 +72,15 @@ class RDEPClassifier(TauClassifier):
     beta_, a_, b_ : float, ndarray of shape (n_estimators,)
         Its parameters.
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     objective_, history_, n_iter_ : float, dict, int
         Its hinge loss, the course of its training and the number of its iterations.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] M. E. Valle, "Reduced dilation-erosion perceptron for binary classification", Mathematics 8 (2020), 512.
 
     Examples
     --------
@@ -93,7 +97,7 @@ class RDEPClassifier(TauClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions(set(SOLVERS) - {"dccp"})],
         "solver_options": [dict, None],
-        "init": [StrOptions({"auto", *boxes.STARTS})],
+        "init": [StrOptions({"auto", *MORPHOLOGICAL_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -134,21 +138,23 @@ class RDEPClassifier(TauClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Train the estimators on X and y, then the DEP on their decision values.
+        """Train the estimators, then the DEP on their decision values.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Their classes, of which there must be two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, in the estimators and in the DEP.
+            Weights of the samples, in the estimators and in the DEP; None is 1.
 
         Returns
         -------
         self : RDEPClassifier
+            The fitted estimator.
         """
         X, signs, weight = self._check_samples(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
@@ -158,7 +164,7 @@ class RDEPClassifier(TauClassifier):
             rng = np.random.default_rng(random_state.randint(2**31, size=4))
             weights = [bootstrap(signs, weight, rng) for _ in models]
         *seeds, dep_seed = draw_seeds(random_state, len(models) + 1)
-        models = [seeded(clone(model), seed) for model, seed in zip(models, seeds)]
+        models = [set_random_states(clone(model), seed) for model, seed in zip(models, seeds)]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit)(model, X[drawn > 0], signs[drawn > 0], drawn[drawn > 0])
             for model, drawn in zip(models, weights)
@@ -182,11 +188,11 @@ class RDEPClassifier(TauClassifier):
     def _unfitted(self) -> list:
         """The estimators to clone and fit."""
         if self.estimators is None:
-            models = [SVC(kernel=kernel) for kernel in (ENSEMBLE if self.mapping == "ensemble" else ("rbf",))]
+            models = [SVC(kernel=kernel) for kernel in (KERNELS if self.mapping == "ensemble" else ("rbf",))]
         else:
             models = self.estimators
         if not models:
-            raise ValueError("estimators: the list is empty. None is the default.")
+            raise ValueError("estimators: the list is empty. Use None for the default.")
         for model in models:
             if not hasattr(model, "decision_function"):
                 raise ValueError(f"estimators: {type(model).__name__} has no decision_function.")
@@ -197,7 +203,7 @@ class RDEPClassifier(TauClassifier):
         return [models[j % len(models)] for j in range(self.n_estimators)]
 
     def _rho(self, X: np.ndarray) -> np.ndarray:
-        """The decision values, one column an estimator."""
+        """The decision values of the estimators, one column each."""
         return np.column_stack([model.decision_function(X) for model in self.estimators_])
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
@@ -205,15 +211,15 @@ class RDEPClassifier(TauClassifier):
 
 
 def bootstrap(signs: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Weights of a bootstrap sample, drawn within each class, which keeps its weight.
+    """Draw the weights of a bootstrap sample within each class, so that each class keeps its total weight.
 
-    Whole weights count as repetitions: as many draws are made as there are samples to draw from.
+    Integer weights count as repetitions: as many draws are made as there are samples to draw from.
     """
     drawn = np.zeros_like(weight)
     for sign in (-1.0, 1.0):
         rows = np.flatnonzero(signs == sign)
         total = weight[rows].sum()
-        draws = int(np.clip(np.rint(total), len(rows), MOST_DRAWS * len(rows)))
+        draws = int(np.clip(np.rint(total), len(rows), MAX_DRAWS * len(rows)))
         drawn[rows] = rng.multinomial(draws, weight[rows] / total) * (total / draws)
     return drawn
 

@@ -8,25 +8,25 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ldep import samples, starts
-from ldep.conditioning import choose
+from ldep import samples
+from ldep._sklearn import Interval, StrOptions, fit_context
+from ldep.conditioning import choose_coordinates
 from ldep.estimators.base import check_magnitude
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.linear import LinearPiecesClassifier
-from ldep.moments import Moments
+from ldep.initialization import LINEAR_STARTS
 from ldep.pieces import LinearPieces
-from ldep.reservoir import Reservoir
-from ldep.streams import StreamedProblem, refine
+from ldep.streaming.covariance import RunningCovariance
+from ldep.streaming.problem import StreamedProblem, refine
+from ldep.streaming.reservoir import Reservoir
 from ldep.threads import single_thread
 
-# partial_fit fits its sample again when the rows have grown by this factor.
+# partial_fit fits its sample again when the number of rows has grown by this factor.
 GROWTH = 1.5
 
 
@@ -35,10 +35,10 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
 
     The problem is that of `LDEPClassifier`. `fit_batches` reads the rows once for their mean, their covariance and a
     uniform sample of them, solves the problem on the sample in memory, and from there descends on the problem of all
-    rows, one pass over the batches for each evaluation. The order of the rows decides which are in the sample, and no
-    more. Where the sample holds all rows the model is that of `LDEPClassifier`, to the last bit.
+    rows, with one pass over the batches per evaluation. The order of the rows only decides which of them are in the
+    sample. Where the sample holds all rows the model is that of `LDEPClassifier`, to the last bit.
 
-    `partial_fit` sees each row once. It keeps the sample, and fits it again when the rows have grown by half.
+    `partial_fit` sees each row once. It keeps the sample, and fits it again when the number of rows has grown by half.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     penalty : {"norm", "variance"}, default="norm"
         As in `LDEPClassifier`.
     sample_size : int, default=100_000
-        Rows held in memory.
+        Number of rows to keep in memory.
     init : {"auto", "kmeans", "random"}, default="auto"
-        Where the training on the sample starts.
+        Where the training on the sample starts, as in `LDEPClassifier`.
     n_init : int, default=2
-        Number of its starts. The lowest objective is kept.
+        Number of starts on the sample. The lowest objective is kept.
     max_iter : int, default=100
-        Largest number of iterations on all rows; most cost one pass.
+        Largest number of iterations on all rows; most of them cost one pass.
     tol : float, default=1e-3
-        Training stops when iterations lower the objective by less than this share of it.
+        Training stops when five iterations together lower the objective by less than this share of it.
     random_state : int, RandomState or None, default=None
         Seed of the sample and of the starts.
     verbose : int, default=0
-        1 prints every tenth iteration, 2 each one.
+        1 prints every tenth iteration, 2 prints each one.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     n_samples_seen_ : int
         Number of rows.
     n_iter_ : int
-        Iterations on all rows; 0 where the sample holds them all.
+        Number of iterations on all rows; 0 where the sample holds them all.
     sample_ : tuple or None
         The rows, labels and keys that `partial_fit` keeps.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         "alpha": [Interval(Real, 0, None, closed="left")],
         "penalty": [StrOptions({"norm", "variance"})],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
-        "init": [StrOptions({"auto", *starts.STARTS})],
+        "init": [StrOptions({"auto", *LINEAR_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -132,52 +132,55 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         self.verbose = verbose
 
     def fit(self, X, y):
-        """Train on X and y, as one batch.
+        """Train on one batch.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Their classes, of which there must be two.
 
         Returns
         -------
         self : StreamingLDEPClassifier
+            The fitted estimator.
         """
         return self.fit_batches([(X, y)])
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_batches(self, batches):
         """Train on batches of rows.
 
         Parameters
         ----------
         batches : iterable of (X, y)
-            It is iterated several times, and must give the same rows each time: a list, or an object whose `__iter__`
+            It is iterated several times and must yield the same rows each time: a list, or an object whose `__iter__`
             reads them again. A generator ends after one pass and is refused.
 
         Returns
         -------
         self : StreamingLDEPClassifier
+            The fitted estimator.
         """
         if isinstance(batches, Iterator):
             raise TypeError(
-                "The batches are read several times, and a generator or iterator can be read once: pass a list, or an "
-                "object whose __iter__ starts again. For rows that come once there is partial_fit."
+                "The batches are read several times, but a generator or iterator can be read only once. Pass a list or "
+                "an object whose __iter__ starts again; for rows that come only once, call partial_fit."
             )
         seed, inner = self._seeds()
-        reservoir, moments, labels = Reservoir(self.sample_size, seed), None, np.empty(0)
+        reservoir, covariance, labels = Reservoir(self.sample_size, seed), None, np.empty(0)
         with single_thread():
             for number, (X, y) in enumerate(batches):
                 X, y = self._check_batch(X, y, first=number == 0)
-                moments = moments or Moments(X.shape[1])
-                moments.add(X)
+                covariance = covariance or RunningCovariance(X.shape[1])
+                covariance.add(X)
                 reservoir.add(X, y)
                 labels = np.unique(np.concatenate([labels, y]) if number else y)
-        if moments is None:
+        if covariance is None:
             raise ValueError("There is no batch to train on.")
         self.classes_, _ = samples.two_classes(labels, type(self).__name__)
-        self.n_samples_seen_, self.sample_ = moments.count, None
+        self.n_samples_seen_, self.sample_ = covariance.count, None
         absent = np.setdiff1d(self.classes_, reservoir.y)
         if len(absent):
             raise ValueError(
@@ -185,43 +188,48 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
                 "increase sample_size."
             )
         self._fit_sample(reservoir, inner)
-        if moments.count > len(reservoir.key):
-            self._refine(batches, moments)
+        if covariance.count > len(reservoir.key):
+            self._refine(batches, covariance)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
-        """Take in one batch.
+        """Update the model with one batch.
 
-        Until rows of both classes have come, the answer is the one class that has.
+        Until rows of both classes have arrived, every prediction is the one class that has.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
+            Their classes.
         classes : array-like of shape (2,), default=None
-            The two classes. Needed in the first call, unless y holds both.
+            The two classes. Needed in the first call, unless y has both.
 
         Returns
         -------
         self : StreamingLDEPClassifier
+            The updated estimator.
         """
-        held: tuple[np.ndarray, np.ndarray, np.ndarray] | None = getattr(self, "sample_", None)
-        first = held is None
+        sample: tuple[np.ndarray, np.ndarray, np.ndarray] | None = getattr(self, "sample_", None)
+        first = sample is None
         X, y = self._check_batch(X, y, first=first)
         if first:
             self.classes_, _ = samples.two_classes(np.unique(y if classes is None else classes), type(self).__name__)
             self.seed_, self.inner_seed_ = self._seeds()
             self.n_samples_seen_ = self.n_samples_fitted_ = 0
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"The classes were {self.classes_.tolist()} in the first call, and are {list(classes)}.")
+            raise ValueError(
+                f"The classes were {self.classes_.tolist()} in the first call and are {list(classes)} in this one."
+            )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"y holds {unknown.tolist()[0]!r}, and the classes are {self.classes_.tolist()}.")
+            raise ValueError(f"y contains {unknown.tolist()[0]!r}, but the classes are {self.classes_.tolist()}.")
         reservoir = Reservoir(self.sample_size, self.seed_)
-        if held is not None:
+        if sample is not None:
             reservoir.seen = self.n_samples_seen_
-            reservoir.X, reservoir.y, reservoir.key = held
+            reservoir.X, reservoir.y, reservoir.key = sample
         reservoir.add(X, y)
         self.n_samples_seen_ = reservoir.seen
         self.sample_ = (reservoir.X, reservoir.y, reservoir.key)
@@ -237,7 +245,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         return self
 
     def _seeds(self) -> tuple[int, int]:
-        """Of the sample; and of the starts, such that they are those of LDEPClassifier with this random_state."""
+        """Seed of the sample, and seed of the starts, which are those of LDEPClassifier with this random_state."""
         random_state = check_random_state(self.random_state)
         inner = self.random_state if isinstance(self.random_state, Integral) else random_state.randint(2**31)
         return int(random_state.randint(2**31)), int(inner)
@@ -249,7 +257,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         return X, y
 
     def _fit_sample(self, reservoir: Reservoir, seed: int) -> None:
-        """Solve the problem on the sample, each row of which stands for as many as it was drawn from."""
+        """Solve the problem on the sample, weighted so that it stands for all rows."""
         model = LDEPClassifier(
             self.r1,
             self.r2,
@@ -266,19 +274,27 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         self.W_, self.c_, self.M_, self.d_ = model.W_, model.c_, model.M_, model.d_
         self.objective_, self.n_iter_ = model.objective_, 0
 
-    def _refine(self, batches: Iterable, moments: Moments) -> None:
-        rows, r = moments.count, self.r1 + self.r2
+    def _refine(self, batches: Iterable, covariance: RunningCovariance) -> None:
+        """Descend from the solution of the sample on the problem of all rows."""
+        n_rows = covariance.count
         with single_thread():
-            frame, ridge = choose(moments.mean, moments.variance, moments.covariance, rows, r, self.alpha, self.penalty)
-            problem = StreamedProblem(
-                _Checked(self, batches), rows, frame, LinearPieces(self.r1, self.r2, frame.basis.shape[1]), ridge / rows
+            coordinates, ridge = choose_coordinates(
+                covariance.mean,
+                covariance.variance,
+                covariance.covariance,
+                total_weight=n_rows,
+                n_pieces=self.r1 + self.r2,
+                alpha=self.alpha,
+                penalty=self.penalty,
             )
+            pieces = LinearPieces((self.r1, self.r2), coordinates.basis.shape[1])
+            checked = CheckedBatches(self, batches)
+            problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows)
             table = np.vstack([np.column_stack([self.W_, self.c_]), np.column_stack([self.M_, self.d_])])
-            solution = refine(
-                problem, frame.to_solver(table), max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-            )
-        self._set_pieces(frame.to_user(solution.theta))
-        self.objective_, self.n_iter_ = rows * solution.objective, solution.n_iter
+            theta = coordinates.to_solver(table)
+            solution = refine(problem, theta, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+        self._set_pieces(coordinates.to_user(solution.theta))
+        self.objective_, self.n_iter_ = n_rows * solution.objective, solution.n_iter
         if not solution.converged:
             warnings.warn(
                 f"StreamingLDEPClassifier did not converge in {solution.n_iter} iterations: {solution.advice}.",
@@ -287,8 +303,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
             )
 
 
-class _Checked:
-    """The batches of a later pass, checked as in the first, with y = -1 or +1."""
+class CheckedBatches:
+    """The batches of a later pass, checked as in the first one, with y = -1 or +1."""
 
     def __init__(self, model: StreamingLDEPClassifier, batches: Iterable):
         self.model, self.batches = model, batches

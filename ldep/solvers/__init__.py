@@ -4,7 +4,8 @@ A solver is a function
 
     solve(problem, theta, *, max_iter, tol, verbose, **options) -> Solution
 
-in a file of its own. A new one is a new file and a line in `SOLVERS`.
+in a file of its own. It minimises F from theta and may ask the problem whatever `ldep.problem.Problem` and
+`ldep.pieces.Pieces` declare. To add a solver, write one file and add one line to `SOLVERS`.
 """
 
 from __future__ import annotations

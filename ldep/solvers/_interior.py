@@ -5,12 +5,17 @@ Fix for each sample k the piece *(k) at which the subtracted maximum is linearis
     minimise   sum_k s_k xi_k + 1/2 sum_p sum_j ridge_j w_pj^2
     subject to xi_k >= 0  and  t_kp = xi_k - 1 - (theta_p - theta_*(k)) . x~_k >= 0  for each p of the other group
 
-with x~ = (x, 1): an LP without ridge, a QP with it. Mehrotra's predictor-corrector method needs, in each step, the
+with x~ = (x, 1): an LP without ridge, a QP with it. Mehrotra's predictor-corrector method [1]_ needs, in each step, the
 solution of one linear system. Eliminating t and xi leaves a system in theta alone, with the matrix
 
     H = diag(ridge) + sum_k S_k (x) x~_k x~_k^T.
 
 The S_k are small, and x~_k x~_k^T never changes: H is one product of two matrices, of stacked upper triangles.
+
+References
+----------
+.. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2
+   (1992), 575-601.
 """
 
 from __future__ import annotations
@@ -18,33 +23,39 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ldep.pieces import LinearPieces
+from ldep.pieces.base import AffinePieces, Pieces
 from ldep.problem import Problem
 
+# The share of the way to the boundary that a step may go.
 TO_BOUNDARY = 0.995
-# Adding one affine function to every piece leaves tau alone: H is singular without a little help.
-STEADY = 1e-12
+# Adding one affine function to every piece does not change tau: H is singular without a small regularisation.
+REGULARISATION = 1e-12
 
 
-def step_flops(problem: Problem) -> float:
-    """Floating-point operations of one step, to tell whether the method is affordable."""
-    size = problem.pieces.size
+def step_flops(problem: Problem[Pieces]) -> float:
+    """Floating-point operations of one step, to decide whether the method is affordable."""
+    size = problem.pieces.n_parameters
     return 0.5 * len(problem.X) * size**2 + size**3 / 3
 
 
 class Subproblem:
-    """The convex subproblem for one assignment `star`, solved from theta = 0 by `solve`."""
+    """The convex subproblems of one training problem, one for each assignment of samples to pieces.
 
-    def __init__(self, problem: Problem):
+    Parameters
+    ----------
+    problem : Problem
+        The training problem; its pieces have slopes and offsets of their own.
+    """
+
+    def __init__(self, problem: Problem[AffinePieces]):
         pieces = problem.pieces
-        assert isinstance(pieces, LinearPieces)
-        m, self.R, self.N = len(problem.X), pieces.r1 + pieces.r2, pieces.n + 1
+        m, self.R, self.N = len(problem.X), sum(pieces.group_sizes), pieces.n_features + 1
         self.X = np.column_stack([problem.X, np.ones(m)])
         self.weight = problem.weight
         self.ridge = np.zeros((self.R, self.N))
         self.ridge[:, :-1] = problem.ridge
         # group[p, k]: is p one of the pieces whose scores bound the slack of sample k?
-        self.group = (np.arange(self.R) < pieces.r1)[:, None] == (problem.y < 0)
+        self.group = (np.arange(self.R) < pieces.group_sizes[0])[:, None] == (problem.y < 0)
         self.columns = np.arange(m)
         self.pairs = np.triu_indices(self.R)
         self.entries = np.triu_indices(self.N)
@@ -62,7 +73,24 @@ class Subproblem:
         return G @ self.X
 
     def solve(self, star: np.ndarray, *, tol: float = 1e-8, max_steps: int = 150) -> tuple[np.ndarray, bool]:
-        """theta, flat, and whether it is optimal to the tolerance."""
+        """Solve the subproblem from theta = 0.
+
+        Parameters
+        ----------
+        star : ndarray of shape (n_samples,)
+            The piece at which the subtracted maximum of each sample is linearised.
+        tol : float, default=1e-8
+            Relative duality gap at which the method ends.
+        max_steps : int, default=150
+            Largest number of steps.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_parameters,)
+            The solution.
+        optimal : bool
+            Whether it is optimal to the tolerance.
+        """
         self.star = star
         group, weight = self.group, self.weight
         count = group.sum(axis=0)
@@ -90,7 +118,7 @@ class Subproblem:
             )
             primal = min(1.0, TO_BOUNDARY * _length((t, d_t), (xi, d_xi)))
             dual = min(1.0, TO_BOUNDARY * _length((z, d_z), (eta, d_eta)))
-            if self.ridge.any():  # theta stands in the dual residual of a QP: both must move together.
+            if self.ridge.any():  # theta is part of the dual residual of a QP: both must move together.
                 primal = dual = min(primal, dual)
             theta, xi, t = theta + primal * d_theta, xi + primal * d_xi, t + primal * d_t
             z, eta = z + dual * d_z, eta + dual * d_eta
@@ -106,7 +134,7 @@ class _Newton:
         self.D = z / t
         d = self.D.sum(axis=0)
         self.E = d + eta / xi
-        # S_k = diag(D) + d e* e*^T - D e*^T - e* D^T - f f^T / E with f = D - d e*; a row a pair of pieces.
+        # S_k = diag(D) + d e* e*^T - D e*^T - e* D^T - f f^T / E with f = D - d e*; one row per pair of pieces.
         f, diagonal, star = self.D.copy(), self.D.copy(), np.zeros_like(self.D)
         f[sub.star, sub.columns] = -d
         diagonal[sub.star, sub.columns] = d
@@ -124,8 +152,8 @@ class _Newton:
         H = tiles.transpose(0, 2, 1, 3).reshape(sub.R * sub.N, -1)
         diag = np.diag_indices_from(H)
         H[diag] += sub.ridge.ravel()
-        H[diag] *= 1.0 + STEADY
-        H[diag] += STEADY
+        H[diag] *= 1.0 + REGULARISATION
+        H[diag] += REGULARISATION
         self.factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
     def direction(self, rc: np.ndarray, rh: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,39 +1,50 @@
-"""The convex-concave procedure with exact subproblems, and without CVXPY.
+"""The convex-concave procedure [1]_ [2]_ with exact subproblems, and without CVXPY.
 
-F is a difference of convex functions: the hinge of a negative sample is max(0, 1 + max_i u_i - max_j v_j), of a
+F is a difference of convex functions: the hinge of a negative sample is max(0, 1 + max_i u_i - max_j v_j), that of a
 positive one max(0, 1 + max_j v_j - max_i u_i). An iteration replaces each subtracted maximum by the piece that attains
 it at the current theta. That bounds F from above and touches it there, so the minimiser of the bound has an F that is
-no higher: an LP without penalty, a QP with it.
+no higher. The subproblem is an LP without a penalty and a QP with one.
 
-Two engines solve the subproblem. `interior` is our own method for linear pieces, which exploits their structure and
-does QPs too. `highs` is HiGHS's interior point with crossover, for LPs of any pieces. On an LP they differ: HiGHS ends
-at a vertex of the optimal face, an interior method in the middle of it, and the procedure goes on from another point.
-`auto` takes `interior` where it can.
+Two engines solve the subproblem. `interior` is our own method for affine pieces, which exploits their structure and
+solves QPs too. `highs` is HiGHS's interior point with crossover, for LPs of any pieces. On an LP they differ: HiGHS
+ends at a vertex of the optimal face, an interior method in the middle of it, and the procedure continues from another
+point. `auto` uses `interior` where it can.
 
-Where the procedure stops, `kick` shakes theta, puts pieces that are active on no sample to use, and the procedure runs
-again from there; the result is kept if it is better. After `n_kicks` vain kicks in a row it ends. The objective that is
-kept never rises. `n_kicks=0` is the bare procedure.
+Where the procedure stops, a kick perturbs theta, gives pieces that are active on no sample something to do, and the
+procedure runs again from there. The result is kept if it is better. After `n_kicks` kicks in a row without success the
+solver ends. The objective never rises. `n_kicks=0` is the bare procedure.
+
+References
+----------
+.. [1] A. L. Yuille and A. Rangarajan, "The concave-convex procedure", Neural Computation 15 (2003), 915-936.
+.. [2] T. Lipp and S. Boyd, "Variations and extension of the convex-concave procedure", Optimization and Engineering 17
+   (2016), 263-287.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ldep.pieces import LinearPieces
-from ldep.problem import Problem
+from ldep.pieces.base import AffinePieces, Pieces, groups, is_affine_in_theta
+from ldep.problem import Problem, decision_values, has_affine_pieces
 from ldep.solvers._interior import Subproblem
 from ldep.solvers.solution import Log, Solution
 
 # An objective below this is zero.
 ZERO = 1e-9
+# The slope by which a revived piece differs from the one it is copied from.
 TILT = 1e-3
-SHAKE = 0.3
+# The size of a kick's random change, relative to the parameters.
+KICK_SCALE = 0.3
 
 
 def solve(
-    problem: Problem,
+    problem: Problem[Pieces],
     theta: np.ndarray,
     *,
     max_iter: int | None = None,
@@ -42,19 +53,43 @@ def solve(
     engine: str = "auto",
     n_kicks: int = 8,
 ) -> Solution:
-    """Minimise F from theta; `max_iter` counts subproblems (default 200)."""
+    """Minimise F by the convex-concave procedure.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training problem.
+    theta : ndarray of shape (n_parameters,)
+        Where to start.
+    max_iter : int, default=None
+        Largest number of subproblems; None is 200.
+    tol : float, default=1e-3
+        The procedure stops when an iteration lowers the objective by less than this share of it.
+    verbose : int, default=0
+        1 prints every tenth iteration, 2 prints each one.
+    engine : {"auto", "interior", "highs"}, default="auto"
+        What solves the subproblems.
+    n_kicks : int, default=8
+        Number of kicks in a row without success after which the solver ends.
+
+    Returns
+    -------
+    solution : Solution
+        The lowest objective of all iterations.
+    """
     max_iter = 200 if max_iter is None else max_iter
-    step = _engine(problem, engine)
+    solve_subproblem = _subproblem_solver(problem, engine)
     log = Log(verbose, "ccp")
     best, lowest = theta, problem.objective(theta)
-    rng = np.random.default_rng(0)
-    convex = problem.pieces.r1 == problem.pieces.r2 == 1  # the first subproblem is the problem
-    linear = isinstance(problem.pieces, LinearPieces)  # other pieces cannot be shaken freely
-    kicks_left = vain_allowed = n_kicks if linear and not convex else 0
+    convex = is_affine_in_theta(problem.pieces)  # the first subproblem is the problem itself
+    kick = None
+    if has_affine_pieces(problem) and not convex:
+        kick = partial(perturbed, problem, rng=np.random.default_rng(0))
+    kicks_left = n_kicks
     while True:
         value, before, stopped = problem.objective(theta), lowest, False
         while not stopped and len(log.objective) < max_iter:
-            candidate = step(active(problem, theta))
+            candidate = solve_subproblem(subtracted_pieces(problem, theta))
             improved = problem.objective(candidate)
             stopped = convex or value - improved <= tol * value or improved <= ZERO
             # Rounding errors of a subproblem must not undo the descent.
@@ -63,10 +98,10 @@ def solve(
             if value < lowest:
                 best, lowest = theta, value
             log.add(lowest)
-        kicks_left = vain_allowed if before - lowest > tol * before else kicks_left - 1
-        if not stopped or kicks_left < 0 or vain_allowed == 0 or lowest <= ZERO:
+        kicks_left = n_kicks if before - lowest > tol * before else kicks_left - 1
+        if kick is None or n_kicks == 0 or kicks_left < 0 or not stopped or lowest <= ZERO:
             break
-        theta = kick(problem, best, rng)
+        theta = kick(best)
     return Solution(
         theta=best,
         objective=lowest,
@@ -77,39 +112,38 @@ def solve(
     )
 
 
-def active(problem: Problem, theta: np.ndarray) -> np.ndarray:
+def subtracted_pieces(problem: Problem[Pieces], theta: np.ndarray) -> np.ndarray:
     """For each sample the piece that attains its subtracted maximum: of v for negatives, of u for positives."""
-    scores, r1 = problem.pieces.scores(theta, problem.X), problem.pieces.r1
-    return np.where(problem.y < 0, r1 + scores[r1:].argmax(axis=0), scores[:r1].argmax(axis=0))
+    scores = problem.pieces.scores(theta, problem.X)
+    dilation, erosion = groups(problem.pieces)
+    return np.where(problem.y < 0, erosion.start + scores[erosion].argmax(axis=0), scores[dilation].argmax(axis=0))
 
 
-def kick(problem: Problem, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A point near theta at which no piece is idle for want of a good place."""
-    assert isinstance(problem.pieces, LinearPieces)
-    table = problem.pieces.table(revive(problem, theta))
-    return (table + SHAKE * np.sqrt(np.square(table).mean(axis=0)) * rng.normal(size=table.shape)).ravel()
+def perturbed(problem: Problem[AffinePieces], theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A point near theta at which every piece that can help has a place."""
+    table = problem.pieces.table(revived(problem, theta))
+    scale = KICK_SCALE * np.sqrt(np.square(table).mean(axis=0))
+    return (table + scale * rng.normal(size=table.shape)).ravel()
 
 
-def revive(problem: Problem, theta: np.ndarray) -> np.ndarray:
-    """theta with each idle piece put on top of one with much loss, tilted to take over the side where the loss is."""
+def revived(problem: Problem[AffinePieces], theta: np.ndarray) -> np.ndarray:
+    """theta with each idle piece placed on one whose region has much loss, and tilted towards that loss."""
     pieces = problem.pieces
-    assert isinstance(pieces, LinearPieces)
     table = pieces.table(theta).copy()
     scores = pieces.scores(theta, problem.X)
-    tau = scores[: pieces.r1].max(axis=0) - scores[pieces.r1 :].max(axis=0)
-    loss = problem.weight * np.maximum(0.0, 1.0 - problem.y * tau)
+    loss = problem.weight * np.maximum(0.0, 1.0 - problem.y * decision_values(pieces, scores))
     # A piece of the dilation can help the positives, one of the erosion the negatives.
-    for first, last, sign in ((0, pieces.r1, 1.0), (pieces.r1, pieces.r1 + pieces.r2, -1.0)):
-        region = first + scores[first:last].argmax(axis=0)
-        idle = [p for p in range(first, last) if not (region == p).any()]
-        needy = loss * (problem.y == sign)
-        losses = np.bincount(region, weights=needy, minlength=last)
-        for p, donor in zip(idle, np.argsort(-losses, kind="stable")):
-            if losses[donor] <= 0:
+    for group, sign in zip(groups(pieces), (1.0, -1.0)):
+        region = group.start + scores[group].argmax(axis=0)
+        idle = [p for p in range(group.start, group.stop) if not (region == p).any()]
+        group_loss = loss * (problem.y == sign)
+        region_loss = np.bincount(region, weights=group_loss, minlength=group.stop)
+        for p, donor in zip(idle, np.argsort(-region_loss, kind="stable")):
+            if region_loss[donor] <= 0:
                 break
             inside = region == donor
-            towards = np.average(problem.X[inside], axis=0, weights=needy[inside])
-            content = inside & (needy == 0)
+            towards = np.average(problem.X[inside], axis=0, weights=group_loss[inside])
+            content = inside & (group_loss == 0)
             away = problem.X[content if content.any() else inside].mean(axis=0)
             normal = towards - away
             normal *= TILT / max(float(np.linalg.norm(normal)), 1e-12)
@@ -119,36 +153,47 @@ def revive(problem: Problem, theta: np.ndarray) -> np.ndarray:
     return table.ravel()
 
 
-def _engine(problem: Problem, engine: str):
-    linear, quadratic = isinstance(problem.pieces, LinearPieces), bool(problem.ridge.any())
-    if engine == "auto":
-        engine = "interior" if linear else "highs"
-    if engine == "interior" and linear:
-        subproblem = Subproblem(problem)
-        return lambda star: subproblem.solve(star)[0]
-    if engine == "highs" and not quadratic:
-        return lambda star: _highs(problem, star)
+def _subproblem_solver(problem: Problem[Pieces], engine: str) -> Callable[[np.ndarray], np.ndarray]:
+    """The function that maps the subtracted pieces to the solution of their subproblem."""
+    if engine in ("auto", "interior") and has_affine_pieces(problem):
+        interior = Subproblem(problem)
+        return lambda star: interior.solve(star)[0]
+    if engine in ("auto", "highs") and not problem.ridge.any():
+        return partial(solve_by_highs, problem)
     raise ValueError(
         f"solver_options: the engine {engine!r} cannot be used here. 'auto' always works; 'highs' needs alpha = 0, "
         "'interior' needs an ℓ-DEP."
     )
 
 
-def _highs(problem: Problem, star: np.ndarray) -> np.ndarray:
-    """The subproblem as an LP in (theta, xi): xi_k - (score_p - score_*)(x_k) >= 1 for each p of the group."""
+def solve_by_highs(problem: Problem[Pieces], star: np.ndarray) -> np.ndarray:
+    """Solve the subproblem as an LP in (theta, xi): xi_k - (score_p - score_*)(x_k) >= 1 for each p of the group.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training problem, without a penalty.
+    star : ndarray of shape (n_samples,)
+        The piece at which the subtracted maximum of each sample is linearised.
+
+    Returns
+    -------
+    theta : ndarray of shape (n_parameters,)
+        A vertex of the optimal face.
+    """
     pieces, blocks, right = problem.pieces, [], []
     m, rows = len(problem.X), np.arange(len(problem.X))
-    for sign, group in ((-1.0, range(pieces.r1)), (1.0, range(pieces.r1, pieces.r1 + pieces.r2))):
+    for sign, group in zip((-1.0, 1.0), groups(pieces)):
         k = rows[problem.y == sign]
         subtracted, subtracted_constant = pieces.coefficients(problem.X[k], star[k])
         slack = sparse.csr_array((np.full(len(k), -1.0), (np.arange(len(k)), k)), shape=(len(k), m))
-        for p in group:
+        for p in range(group.start, group.stop):
             added, constant = pieces.coefficients(problem.X[k], np.full(len(k), p))
             blocks.append(sparse.hstack([added - subtracted, slack]))
             right.append(subtracted_constant - constant - 1.0)
-    free = [(None, None)] * pieces.size if pieces.bounds is None else list(zip(*pieces.bounds))
+    free = [(None, None)] * pieces.n_parameters if pieces.bounds is None else list(zip(*pieces.bounds))
     result = linprog(
-        np.concatenate([np.zeros(pieces.size), problem.weight]),
+        np.concatenate([np.zeros(pieces.n_parameters), problem.weight]),
         A_ub=sparse.vstack(blocks, format="csr"),
         b_ub=np.concatenate(right),
         bounds=[*free, *[(0, None)] * m],
@@ -156,4 +201,4 @@ def _highs(problem: Problem, star: np.ndarray) -> np.ndarray:
     )
     if result.x is None:
         raise RuntimeError(f"HiGHS did not solve a subproblem of the convex-concave procedure: {result.message}")
-    return result.x[: pieces.size]
+    return result.x[: pieces.n_parameters]

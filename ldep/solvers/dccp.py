@@ -1,27 +1,38 @@
-"""The paper's program, word for word: CVXPY + DCCP with any of CVXPY's solvers.
+"""The program of the paper [1]_, word for word: CVXPY and DCCP [2]_ with any of CVXPY's solvers.
 
     minimise    sum_k s_k max(xi_k, 0)   (+ 1/2 sum ridge_j w_pj^2)
     subject to  max_i(w_i . x_k + c_i) + 1 <= max_j(m_j . x_k + d_j) + xi_k   for negatives
                 max_i(w_i . x_k + c_i) + xi_k >= max_j(m_j . x_k + d_j) + 1   for positives
 
-It is the reference for the other solvers, not a way to train: see benchmarks/. DCCP is licensed under the GPL, and is
-imported here only, when this solver is asked for.
+It is the reference for the other solvers, not a way to train: see benchmarks/. DCCP is licensed under the GPL. It is
+imported only here, and only when this solver is asked for.
+
+References
+----------
+.. [1] A. L. Oliveira and M. E. Valle, "Linear dilation-erosion perceptron trained using a convex-concave procedure",
+   arXiv:2011.06512, 2020.
+.. [2] X. Shen, S. Diamond, Y. Gu and S. Boyd, "Disciplined convex-concave programming", IEEE Conference on Decision and
+   Control, 2016, 1009-1014.
 """
 
 from __future__ import annotations
 
-import logging
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ldep.pieces import LinearPieces
-from ldep.problem import Problem
+from ldep.pieces.base import AffinePieces, Pieces
+from ldep.problem import Problem, has_affine_pieces
 from ldep.solvers.solution import Log, Solution
+
+# Solvers that come with CVXPY, to suggest where another one fails.
+FREE_SOLVERS = ("HIGHS", "CLARABEL", "SCS")
 
 
 def solve(
-    problem: Problem,
+    problem: Problem[Pieces],
     theta: np.ndarray,
     *,
     max_iter: int | None = None,
@@ -30,69 +41,78 @@ def solve(
     cvx_solver: str | None = None,
     tau_ini: float = 1.0,
 ) -> Solution:
-    """Minimise F from theta; `max_iter` counts subproblems (default 100).
+    """Minimise F by DCCP.
 
-    `cvx_solver` is the name of a CVXPY solver. The default is HIGHS (its interior point) for alpha = 0, where the
-    subproblems are LPs, and CLARABEL otherwise: HiGHS's QP solver does not finish on them.
-    `tau_ini` is DCCP's first weight of a constraint's violation. Below the weight of a slack variable, which is 1, the
-    first iterations only raise it.
+    Parameters
+    ----------
+    problem : Problem
+        The training problem of an ℓ-DEP.
+    theta : ndarray of shape (n_parameters,)
+        Where to start.
+    max_iter : int, default=None
+        Largest number of subproblems; None is 100.
+    tol : float, default=1e-3
+        DCCP stops when an iteration changes the objective by less than a hundredth of this share of its first value.
+    verbose : int, default=0
+        1 prints every tenth iteration, 2 prints each one.
+    cvx_solver : str, default=None
+        Name of a CVXPY solver. None is HIGHS (its interior point) for alpha = 0, where the subproblems are LPs, and
+        CLARABEL otherwise: HiGHS's QP solver does not finish on them.
+    tau_ini : float, default=1.0
+        DCCP's first weight of a constraint's violation. Below the weight of a slack variable, which is 1, the first
+        iterations only raise it.
+
+    Returns
+    -------
+    solution : Solution
+        The last iterate.
     """
-    if not isinstance(problem.pieces, LinearPieces):
+    if not has_affine_pieces(problem):
         raise ValueError("the solver 'dccp' trains the ℓ-DEP only; use 'anneal' or 'ccp'.")
     try:
         import cvxpy as cp
-        import dccp  # noqa: F401  registers the method
+        import dccp  # noqa: F401  whether it is installed
     except ImportError as error:
         raise ImportError(f"the solver 'dccp' needs {error.name}: pip install 'ldep[dccp]'.") from error
 
-    quadratic = bool(problem.ridge.any())
-    cvx_solver = (cvx_solver or ("CLARABEL" if quadratic else "HIGHS")).upper()
-    if cvx_solver not in cp.installed_solvers():
-        raise ValueError(f"cvx_solver={cvx_solver!r} is not installed; installed: {', '.join(cp.installed_solvers())}.")
-    if cvx_solver == "HIGHS" and quadratic:
-        raise ValueError("cvx_solver='HIGHS' is for alpha = 0 only; with a penalty use CLARABEL, or MOSEK.")
-    program, variables = _program(problem, theta)
+    options = _solver_options(cvx_solver, quadratic=bool(problem.ridge.any()))
+    program, variables = paper_program(problem, theta)
     log = Log(verbose, "dccp")
-    options: dict = {"solver": cvx_solver}
-    if cvx_solver == "HIGHS":
-        options["highs_options"] = {"solver": "ipm"}
-    handler = _EachIteration(lambda: log.add(problem.objective(_theta(variables))))
-    logger = logging.getLogger("dccp")
-    level, propagate = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
+
+    def record() -> None:
+        log.add(problem.objective(_values(variables)))
+
     try:
         with warnings.catch_warnings():
-            # CVXPY's own bookkeeping of bounds multiplies zeros by infinities.
+            # CVXPY's own bookkeeping of bounds multiplies zeros by infinities and reads sparse parameters.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="cvxpy")
+            warnings.filterwarnings("ignore", category=RuntimeWarning, message="Reading from a sparse CVXPY expression")
             warnings.filterwarnings("ignore", category=FutureWarning, module="cvxpy")
-            if program.is_dcp():  # one piece each: nothing is concave
+            if program.is_dcp():  # one piece per maximum: nothing is concave
                 program.solve(**options)
-                log.add(problem.objective(_theta(variables)))
+                record()
             else:
-                program.solve(
-                    method="dccp",
-                    max_iter=100 if max_iter is None else max_iter,
-                    ep=tol * max(1.0, problem.objective(theta)) / 100,
-                    tau_ini=tau_ini,
-                    **options,
+                _run_dccp(
+                    program,
+                    record,
+                    {
+                        "max_iter": 100 if max_iter is None else max_iter,
+                        "ep": tol * max(1.0, problem.objective(theta)) / 100,
+                        "tau_ini": tau_ini,
+                    },
+                    options,
                 )
     except cp.error.SolverError as error:
-        raise RuntimeError(f"{cvx_solver} could not solve a subproblem: {error}") from error
+        raise RuntimeError(f"{options['solver']} could not solve a subproblem: {error}") from error
     except Exception as error:
-        if cvx_solver == "MOSEK" and type(error).__module__.startswith("mosek"):
-            others = ", ".join(name for name in cp.installed_solvers() if name in {"HIGHS", "CLARABEL", "SCS"})
+        if options["solver"] == "MOSEK" and type(error).__module__.startswith("mosek"):
+            others = ", ".join(name for name in cp.installed_solvers() if name in FREE_SOLVERS)
             cause = " ".join(str(error).split())
             raise RuntimeError(
                 f"MOSEK has no valid licence here ({cause}); get one from MOSEK, or use cvx_solver= one of {others}."
             ) from error
         raise
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-        logger.propagate = propagate
-    theta = _theta(variables)
+    theta = _values(variables)
     return Solution(
         theta=theta,
         objective=problem.objective(theta),
@@ -103,14 +123,39 @@ def solve(
     )
 
 
-def _program(problem: Problem, theta: np.ndarray):
-    """The program and its variables (W, c, M, d), which hold theta's values."""
+def _solver_options(cvx_solver: str | None, *, quadratic: bool) -> dict[str, Any]:
+    """CVXPY's options for the solver by this name, or an error that says why it cannot be used."""
     import cvxpy as cp
 
-    pieces = problem.pieces
-    assert isinstance(pieces, LinearPieces)
-    r1, r2, n = pieces.r1, pieces.r2, pieces.n
-    table = pieces.table(theta)
+    name = (cvx_solver or ("CLARABEL" if quadratic else "HIGHS")).upper()
+    if name not in cp.installed_solvers():
+        raise ValueError(f"cvx_solver={name!r} is not installed; installed: {', '.join(cp.installed_solvers())}.")
+    if name == "HIGHS" and quadratic:
+        raise ValueError("cvx_solver='HIGHS' is for alpha = 0 only; with a penalty use CLARABEL, or MOSEK.")
+    return {"solver": name, "highs_options": {"solver": "ipm"}} if name == "HIGHS" else {"solver": name}
+
+
+def paper_program(problem: Problem[AffinePieces], theta: np.ndarray) -> tuple[Any, tuple[Any, Any, Any, Any]]:
+    """State the program in CVXPY.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training problem.
+    theta : ndarray of shape (n_parameters,)
+        Values of the variables.
+
+    Returns
+    -------
+    program : cvxpy.Problem
+        The program.
+    variables : tuple of cvxpy.Variable
+        W, c, M and d.
+    """
+    import cvxpy as cp
+
+    (r1, r2), n = problem.pieces.group_sizes, problem.pieces.n_features
+    table = problem.pieces.table(theta)
     W, c = cp.Variable((r1, n), name="W"), cp.Variable(r1, name="c")
     M, d = cp.Variable((r2, n), name="M"), cp.Variable(r2, name="d")
     W.value, c.value = table[:r1, :-1], table[:r1, -1]
@@ -131,18 +176,27 @@ def _program(problem: Problem, theta: np.ndarray):
     return cp.Problem(cp.Minimize(objective), constraints), (W, c, M, d)
 
 
-def _theta(variables) -> np.ndarray:
+def _run_dccp(program: Any, record: Callable[[], None], settings: dict[str, Any], options: dict[str, Any]) -> None:
+    """Run DCCP on a program, and call `record` after each iteration.
+
+    DCCP reports its iterations in its log alone. Its documented class `DCCP` ("for more advanced usage") has the
+    attribute `iter`, which solves one subproblem per iteration: here it is one that also records.
+    """
+    from dccp.problem import DCCP, DCCPIter
+    from dccp.utils import DCCPSettings
+
+    class RecordedIteration(DCCPIter):
+        def solve(self, **kwargs: Any) -> float | None:
+            cost = super().solve(**kwargs)
+            record()
+            return cost
+
+    procedure = DCCP(program, settings=DCCPSettings(**settings), **options)
+    procedure.iter = RecordedIteration(prob=program, tau=procedure.tau)
+    procedure()
+
+
+def _values(variables: tuple[Any, Any, Any, Any]) -> np.ndarray:
+    """theta from the values of the variables."""
     W, c, M, d = (variable.value for variable in variables)
     return np.vstack([np.column_stack([W, c]), np.column_stack([M, d])]).ravel()
-
-
-class _EachIteration(logging.Handler):
-    """DCCP tells of each iteration in its log, and nowhere else."""
-
-    def __init__(self, act):
-        super().__init__(logging.DEBUG)
-        self.act = act
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.msg.startswith("Iteration"):
-            self.act()

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 # Ours.
 OWN = (
+    "ldep.competitors.maxout.MaxoutClassifier",
     "ldep.estimators.committee.LDEPCommittee",
     "ldep.estimators.dep.DEPClassifier",
     "ldep.estimators.dep.DilationPerceptron",
     "ldep.estimators.dep.ErosionPerceptron",
     "ldep.estimators.ldep.LDEPClassifier",
-    "ldep.estimators.maxout.MaxoutClassifier",
     "ldep.estimators.rdep.RDEPClassifier",
     "ldep.estimators.streaming.StreamingLDEPClassifier",
     "pipeline.encoding.encoder.RawEncoder",

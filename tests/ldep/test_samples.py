@@ -1,4 +1,4 @@
-"""Samples are a weighted set."""
+"""Merging the samples: a fit depends on them as a weighted set."""
 
 import numpy as np
 from hypothesis import given
@@ -18,7 +18,7 @@ def two_signs(m: int) -> np.ndarray:
 
 
 @given(tables, st.integers(0, 2**32 - 1))
-def test_no_row_stands_twice_and_no_weight_is_lost(X, seed):
+def test_merged_rows_are_distinct_and_keep_the_total_weight(X, seed):
     y = two_signs(len(X))
     weight = np.random.default_rng(seed).integers(1, 5, len(X)).astype(float)
     merged = merge(X, y, weight)
@@ -31,7 +31,7 @@ def test_no_row_stands_twice_and_no_weight_is_lost(X, seed):
 
 
 @given(tables, st.integers(0, 2**32 - 1))
-def test_the_order_is_forgotten(X, seed):
+def test_merging_does_not_depend_on_the_order_of_the_rows(X, seed):
     y = two_signs(len(X))
     order = np.random.default_rng(seed).permutation(len(X))
     weight = np.ones(len(X))

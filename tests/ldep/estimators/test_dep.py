@@ -63,7 +63,7 @@ def test_learns_what_it_can_represent(perceptron):
 
 
 @all_three
-def test_a_margin_of_one_costs_nothing(perceptron):
+def test_classes_apart_by_the_margin_have_no_loss(perceptron):
     """The two classes lie apart by the margin in every feature: the hinge loss is zero."""
     X = np.vstack([np.random.default_rng(0).uniform(-3, -1, (40, 3)), np.random.default_rng(1).uniform(1, 3, (40, 3))])
     model = perceptron(random_state=0).fit(X, np.repeat([0, 1], 40))
@@ -117,8 +117,8 @@ def test_larger_features_never_lower_tau(perceptron, seed):
 
 
 @all_three
-def test_reversed_classes_are_out_of_reach(perceptron):
-    """No sign is turned behind the user's back: the best it can do is about the majority."""
+def test_reversed_classes_cannot_be_learned(perceptron):
+    """No sign is changed silently: the best it can do is to predict the majority."""
     X = np.vstack([np.full((20, 2), 2.0), np.full((30, 2), -2.0)]) + np.random.default_rng(0).normal(0, 0.1, (50, 2))
     y = np.repeat([0, 1], [20, 30])
     assert perceptron(random_state=0).fit(X, y).score(X, y) == 0.6
@@ -145,14 +145,14 @@ def test_dilation_and_erosion_train_as_duals():
 
 
 @all_three
-def test_a_spread_that_swallows_the_margin_is_refused(perceptron):
+def test_a_spread_beside_which_the_margin_is_lost_is_refused(perceptron):
     X, y, _ = boxed(perceptron)
     X[0, 1] = 1e30
     with pytest.raises(ValueError, match=r"spread 1e\+30 of column 1 .* Standardise"):
         perceptron().fit(X, y)
 
 
-def test_an_option_that_the_solver_does_not_have():
+def test_an_unknown_option_of_the_solver_is_refused():
     X, y, _ = boxed(DEPClassifier, m=20)
     with pytest.raises(ValueError, match="'anneal' has no option 'engine'"):
         DEPClassifier(solver_options={"engine": "highs"}).fit(X, y)

@@ -12,7 +12,7 @@ def test_finds_the_minimum_of_a_curved_valley():
     np.testing.assert_allclose(x, 1.0, atol=1e-5)
 
 
-def test_goes_down_a_function_with_kinks():
+def test_descends_on_a_function_with_kinks():
     scale = np.arange(1.0, 9.0)
     start = np.linspace(-2.0, 3.0, 8)
     x = minimize(lambda x: (np.abs(x) @ scale, np.sign(x) * scale), start, max_iter=300)
@@ -45,7 +45,7 @@ def test_ends_where_nothing_is_lower():
     assert len(calls) < 20
 
 
-def test_ends_when_it_is_told_to():
+def test_ends_when_after_returns_true():
     values = []
 
     def after(value):

@@ -26,7 +26,7 @@ def test_is_a_dep_on_decision_values():
     assert [svc.kernel for svc in model.estimators_] == ["linear", "rbf", "poly"]
 
 
-def test_does_what_the_dep_cannot():
+def test_learns_what_a_dep_cannot():
     """The moons have no order that the features share; decision values have."""
     X, y = moons()
     assert DEPClassifier(random_state=0).fit(X, y).score(X, y) < 0.85
@@ -87,6 +87,6 @@ class Unweighted(NearestCentroid):
         ([SVC(), Unweighted()], "the fit of Unweighted does not take sample_weight"),
     ],
 )
-def test_estimators_that_cannot_serve_are_refused(estimators, message):
+def test_unsuitable_estimators_are_refused(estimators, message):
     with pytest.raises(ValueError, match=message):
         RDEPClassifier(estimators=estimators).fit(*moons())

@@ -102,7 +102,7 @@ def test_a_frame_is_explained_by_a_frame():
     np.testing.assert_allclose(frame[["left", "bias", "bias_"]].sum(axis=1), model.decision_function(X.iloc[:5]))
 
 
-def test_what_is_fitted():
+def test_the_fitted_attributes_have_their_shapes_and_the_objective_is_F():
     model = LDEPClassifier(3, 2, random_state=0).fit(*MOONS)
     assert model.W_.shape == (3, 2)
     assert model.c_.shape == (3,)
@@ -123,7 +123,7 @@ def test_every_solver_learns_what_is_not_linear(solver):
 
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0, 100.0])
-def test_one_piece_each_is_the_linear_svc(alpha):
+def test_one_piece_per_maximum_is_the_linear_svc(alpha):
     """W - M is the SVC's slope at C = 2 / alpha: the cheapest way to a difference v is w = v/2, m = -v/2."""
     X, y = MOONS
     model = LDEPClassifier(1, 1, alpha=alpha).fit(X, y)
@@ -162,7 +162,7 @@ def test_class_weights_move_the_boundary():
     assert towards[0] < towards[1] < towards[2]
 
 
-def test_is_at_home_in_scikit_learn():
+def test_works_in_a_pipeline_and_a_grid_search():
     search = GridSearchCV(
         make_pipeline(StandardScaler(), LDEPClassifier(random_state=0)),
         {"ldepclassifier__r1": [1, 5], "ldepclassifier__r2": [1, 5]},
@@ -179,11 +179,11 @@ def test_column_names_are_kept_and_checked():
         model.predict(X[["north", "east"]])
 
 
-def test_verbose_tells_of_the_descent(capsys):
+def test_verbose_prints_iterations_and_starts(capsys):
     LDEPClassifier(2, 2, verbose=1, n_init=2, random_state=0).fit(*MOONS)
-    said = capsys.readouterr().out
-    assert "iteration 1: objective" in said
-    assert "start 2 of 2" in said
+    output = capsys.readouterr().out
+    assert "iteration 1: objective" in output
+    assert "start 2 of 2" in output
 
 
 class TestBadInput:
@@ -236,7 +236,7 @@ class TestBadInput:
 
 
 class TestHardInput:
-    """Nothing here is an error."""
+    """Extreme input that a fit must accept."""
 
     def fit(self, X, y, **params):
         with warnings.catch_warnings():
@@ -252,7 +252,7 @@ class TestHardInput:
         if alpha == 0 or penalty == "variance":
             assert model.score(X * 1e30, y) > 0.95
 
-    def test_values_whose_squares_overflow_are_named(self):
+    def test_values_whose_squares_overflow_are_refused(self):
         X = MOONS[0].copy()
         X[5, 1] = 1e200
         with pytest.raises(ValueError, match=r"values beyond 1e\+150: X\[5, 1\] is 1e\+200"):

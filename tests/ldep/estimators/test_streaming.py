@@ -5,8 +5,6 @@ import pytest
 from sklearn.datasets import make_moons
 
 from ldep import LDEPClassifier, StreamingLDEPClassifier
-from ldep.moments import Moments
-from ldep.reservoir import Reservoir
 
 X, y = make_moons(6000, noise=0.25, random_state=0)
 TEST = make_moons(6000, noise=0.25, random_state=1)
@@ -21,33 +19,7 @@ def mean_hinge(model, X=X, y=y):
     return float(np.maximum(0.0, 1.0 - signs * model.decision_function(X)).mean())
 
 
-def test_moments_are_those_of_all_rows_even_far_from_zero():
-    rows = np.random.default_rng(0).normal(size=(1000, 3)) @ np.diag([1.0, 5.0, 0.1]) + 1e6
-    moments = Moments(3)
-    for first in range(0, 1000, 170):
-        moments.add(rows[first : first + 170])
-    moments.add(rows[:0])
-    np.testing.assert_allclose(moments.mean, rows.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(moments.covariance(np.ones(3)), np.cov(rows.T, bias=True), rtol=1e-8, atol=1e-8)
-
-
-def test_a_sample_is_uniform_and_does_not_depend_on_the_batches():
-    numbers, counts = np.arange(1000.0)[:, None], np.zeros(1000)
-    for seed in range(400):
-        whole, parts = Reservoir(50, seed), Reservoir(50, seed)
-        whole.add(numbers, numbers[:, 0])
-        for first in range(0, 1000, 37):
-            parts.add(numbers[first : first + 37], numbers[first : first + 37, 0])
-        np.testing.assert_array_equal(np.sort(whole.y), np.sort(parts.y))
-        np.testing.assert_array_equal(parts.X[:, 0], parts.y)
-        assert len(np.unique(parts.y)) == 50
-        counts[parts.y.astype(int)] += 1
-    # 400 draws of one in 20: 20 each, with a deviation of 4.4. Blocks of 100 rows: 2,000 with one of 42.
-    assert np.abs(counts.reshape(10, 100).sum(axis=1) - 2000).max() < 5 * 42
-    assert counts.max() < 20 + 6 * 4.4
-
-
-def test_where_the_sample_holds_all_rows_the_model_is_that_of_memory_to_the_bit():
+def test_where_the_sample_holds_all_rows_the_model_is_that_of_LDEPClassifier_to_the_bit():
     whole = LDEPClassifier(3, 3, random_state=5).fit(X, y)
     streamed = StreamingLDEPClassifier(3, 3, random_state=5).fit_batches(cut(700))
     np.testing.assert_array_equal(whole.decision_function(TEST[0]), streamed.decision_function(TEST[0]))
@@ -56,7 +28,7 @@ def test_where_the_sample_holds_all_rows_the_model_is_that_of_memory_to_the_bit(
 
 
 @pytest.mark.parametrize("penalty", ["norm", "variance"])
-def test_all_rows_count_not_the_sample_alone(penalty):
+def test_the_model_is_fitted_to_all_rows_and_not_only_to_the_sample(penalty):
     sample_alone = StreamingLDEPClassifier(4, 4, sample_size=100, random_state=0, penalty=penalty)
     sample_alone.partial_fit(X, y)
     streamed = StreamingLDEPClassifier(4, 4, sample_size=100, random_state=0, penalty=penalty).fit_batches(cut(1000))
@@ -68,17 +40,17 @@ def test_all_rows_count_not_the_sample_alone(penalty):
     assert streamed.score(*TEST) > memory.score(*TEST) - 0.005
 
 
-def test_the_order_of_the_rows_does_not_matter_much():
-    """A file sorted by class is the worst for stochastic steps; here only the drawn sample differs."""
+def test_the_order_of_the_rows_hardly_matters():
+    """A file sorted by class is the worst case for stochastic steps; here only the sample differs."""
     order = np.lexsort((X[:, 0], y))
-    given = StreamingLDEPClassifier(4, 4, sample_size=1000, random_state=0).fit_batches(cut(500))
+    shuffled = StreamingLDEPClassifier(4, 4, sample_size=1000, random_state=0).fit_batches(cut(500))
     by_class = StreamingLDEPClassifier(4, 4, sample_size=1000, random_state=0).fit_batches(cut(500, X[order], y[order]))
-    assert abs(given.score(*TEST) - by_class.score(*TEST)) < 0.005
-    assert by_class.objective_ == pytest.approx(given.objective_, rel=0.05)
+    assert abs(shuffled.score(*TEST) - by_class.score(*TEST)) < 0.005
+    assert by_class.objective_ == pytest.approx(shuffled.objective_, rel=0.05)
 
 
 def test_other_batches_of_the_same_rows_give_as_good_a_model():
-    """Sums are rounded otherwise, and the descent stops where a step gains less than a thousandth."""
+    """Sums are rounded differently, and the descent stops where a step gains less than a thousandth."""
     one = StreamingLDEPClassifier(3, 3, sample_size=500, random_state=0).fit_batches(cut(4096))
     other = StreamingLDEPClassifier(3, 3, sample_size=500, random_state=0).fit_batches(cut(999))
     assert other.objective_ == pytest.approx(one.objective_, rel=0.01)
@@ -92,7 +64,7 @@ def test_the_objective_is_that_of_all_rows():
     assert model.objective_ == pytest.approx(len(X) * mean_hinge(model) + np.square(slopes).sum(), rel=1e-5)
 
 
-def test_a_column_that_the_data_do_not_vary_in_gets_no_slope():
+def test_a_constant_column_gets_no_slope():
     wide = np.column_stack([X, np.full(len(X), 7.0), X[:, 0]])
     model = StreamingLDEPClassifier(3, 3, sample_size=500, random_state=0).fit_batches(cut(1000, wide))
     assert np.abs(model.W_[:, 2]).max() < 1e-9
@@ -119,11 +91,11 @@ def test_rows_that_change_between_passes_are_refused():
             self.passes += 1
             return iter(cut(1000) + cut(1000)[: self.passes - 1])
 
-    with pytest.raises(ValueError, match="6000 rows at first, and 7000 in a later pass"):
+    with pytest.raises(ValueError, match="6000 rows in the first pass and 7000 in a later one"):
         StreamingLDEPClassifier(2, 2, sample_size=500).fit_batches(Growing())
 
 
-def test_what_cannot_be_trained_on_is_said():
+def test_input_that_cannot_be_trained_on_is_refused_with_the_reason():
     model = StreamingLDEPClassifier(2, 2, sample_size=10, random_state=0)
     with pytest.raises(ValueError, match="no batch"):
         model.fit_batches([])
@@ -156,13 +128,13 @@ def test_partial_fit_up_to_the_sample_is_the_fit_of_all_rows():
     np.testing.assert_array_equal(model.decision_function(TEST[0]), whole.decision_function(TEST[0]))
 
 
-def test_partial_fit_begins_with_one_class_if_it_is_told_both():
+def test_partial_fit_may_start_with_one_class_if_it_is_given_both():
     model = StreamingLDEPClassifier(2, 2, random_state=0).partial_fit(X[y == 1][:50], y[y == 1][:50], classes=[0, 1])
     assert set(model.predict(X)) == {1}
     assert model.partial_fit(X[:500], y[:500]).score(*TEST) > 0.8
     with pytest.raises(ValueError, match="the one class 1 only"):
         StreamingLDEPClassifier().partial_fit(X[y == 1], y[y == 1])
-    with pytest.raises(ValueError, match="y holds 7"):
+    with pytest.raises(ValueError, match="y contains 7"):
         model.partial_fit(X[:2], [7, 1])
     with pytest.raises(ValueError, match="in the first call"):
         model.partial_fit(X[:2], y[:2], classes=[1, 2])

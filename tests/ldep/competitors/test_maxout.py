@@ -1,4 +1,4 @@
-"""The maxout network: its function, its gradient, its mini-batches."""
+"""The maxout network: its function, its gradient, its training."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier, MaxoutClassifier
-from ldep.epochs import MOST_PASSES, Epochs
-from ldep.estimators.maxout import Adam, Network
+from ldep.competitors.maxout import Adam, Network
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -52,7 +51,7 @@ def test_the_loss_is_the_cross_entropy_of_the_probabilities():
     assert network.loss(X, 2.0 * y - 1.0, 0.0)[0] == pytest.approx(-np.log(probability).mean(), rel=1e-12)
 
 
-def test_with_opposite_units_it_is_an_ldep():
+def test_with_output_weights_one_and_minus_one_it_is_an_ldep():
     """v = (1, -1) and no output bias: the same tau from the same pieces."""
     X, y = ring()
     ldep = LDEPClassifier(r1=3, r2=3, random_state=0).fit(X, y)
@@ -76,27 +75,27 @@ def test_learns_what_is_not_linear():
     assert MaxoutClassifier(learning_rate=0.01, random_state=0).fit(X, y).score(X, y) > 0.95
 
 
-def test_is_as_good_as_the_paper_says_on_breast_cancer():
+def test_is_as_accurate_as_in_the_paper_on_breast_cancer():
     """Table 1: 97.2 with a deviation of 0.7 over the folds. Three folds and 60 epochs here."""
     model = make_pipeline(StandardScaler(), MaxoutClassifier(max_iter=60, random_state=0))
     assert cross_val_score(model, *load_breast_cancer(return_X_y=True), cv=3).mean() > 0.96
 
 
-def test_stops_when_the_loss_stands_still():
+def test_stops_when_the_loss_no_longer_falls():
     X, y = ring(60)
     model = MaxoutClassifier(tol=10.0, n_iter_no_change=3, random_state=0).fit(X, y)
     assert model.n_iter_ == len(model.loss_curve_) == 4
 
 
-def test_warns_when_it_does_not():
+def test_warns_when_it_does_not_converge():
     with pytest.warns(ConvergenceWarning, match="2 epochs .* increase max_iter"):
         MaxoutClassifier(max_iter=2).fit(*ring(60))
 
 
 def test_the_penalty_shrinks_the_weights():
     X, y = ring()
-    free, held = (MaxoutClassifier(alpha=alpha, max_iter=40, random_state=0).fit(X, y) for alpha in (0.0, 0.1))
-    assert np.linalg.norm(held.W_) < np.linalg.norm(free.W_)
+    free, penalised = (MaxoutClassifier(alpha=alpha, max_iter=40, random_state=0).fit(X, y) for alpha in (0.0, 0.1))
+    assert np.linalg.norm(penalised.W_) < np.linalg.norm(free.W_)
 
 
 def test_class_weights_move_the_boundary():
@@ -105,37 +104,7 @@ def test_class_weights_move_the_boundary():
     assert fits[1].predict(X).sum() > fits[0].predict(X).sum()
 
 
-def test_adam_first_steps_by_the_learning_rate():
+def test_the_first_step_of_adam_is_the_learning_rate():
     """Whatever the size of the gradient; the tolerance is Adam's epsilon."""
     step = Adam(3, 0.01).step(np.array([5.0, -1e3, 1e-2]))
     np.testing.assert_allclose(step, [0.01, -0.01, 0.01], rtol=1e-3)
-
-
-def shown(epochs):
-    return np.bincount(np.concatenate(list(epochs.batches())), minlength=len(epochs.bounds))
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=40), st.integers(0, 2**32 - 1))
-def test_whole_weights_are_repetitions(weight, seed):
-    epochs = Epochs(np.array(weight, dtype=float), 4, np.random.default_rng(seed))
-    assert shown(epochs).tolist() == weight
-
-
-def test_other_weights_are_rounded_to_their_mean():
-    """The mean of 4000 epochs; its standard error is below 0.01."""
-    weight = np.array([0.5, 1.25, 2.0, 0.25])
-    epochs = Epochs(weight, 4, np.random.default_rng(0))
-    counts = np.array([shown(epochs) for _ in range(4000)])
-    np.testing.assert_allclose(counts.mean(axis=0), weight, atol=0.03)
-    assert (np.abs(counts - weight) < 1).all()
-
-
-@pytest.mark.parametrize(("scale", "length"), [(1e-9, 5), (1.0, 5), (1e12, 5 * MOST_PASSES)])
-def test_the_scale_of_the_weights_cannot_stall_an_epoch(scale, length):
-    epochs = Epochs(np.full(5, scale), 3, np.random.default_rng(0))
-    assert epochs.length == shown(epochs).sum() == length
-
-
-def test_batches_have_their_size():
-    epochs = Epochs(np.ones(10), 4, np.random.default_rng(0))
-    assert [len(rows) for rows in epochs.batches()] == [4, 4, 2]

@@ -1,4 +1,4 @@
-"""The maxout network that the paper compares with: two maxout units and a logistic output, in numpy."""
+"""The maxout network that the paper compares the ℓ-DEP with: two maxout units and a logistic output, in numpy."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ldep.epochs import Epochs
+from ldep._sklearn import Interval, StrOptions, fit_context
+from ldep.competitors.minibatches import WeightedEpochs
 from ldep.estimators.base import TauClassifier
 from ldep.threads import single_thread
 
 UNITS = 2
-# Adam, as its authors and Keras have it.
+# The settings of Adam that its authors and Keras use.
 DECAY_MEAN, DECAY_SQUARE, EPSILON = 0.9, 0.999, 1e-7
 
 
 class MaxoutClassifier(TauClassifier):
-    """Maxout network with two maxout units and a logistic output, trained by Adam on the cross-entropy.
+    """Maxout network [1]_ with two maxout units and a logistic output, trained by Adam [2]_ on the cross-entropy.
 
     h_u(x) = max_{i <= n_pieces}(w_ui . x + c_ui) for u = 1, 2; tau(x) = v_1 h_1(x) + v_2 h_2(x) + v_0; and the
-    probability of `classes_[1]` is 1 / (1 + exp(-tau(x))). With v = (1, -1) tau is the ℓ-DEP's. The weights start as
-    Keras starts its dense layers (Glorot uniform, zero biases), but with v_1 > 0 > v_2: two units of one sign can make
-    convex or concave functions only. Standardise the features: the start and the step are made for features of about 1.
+    probability of `classes_[1]` is 1 / (1 + exp(-tau(x))). With v = (1, -1), tau is that of an ℓ-DEP. The weights start
+    as in the dense layers of Keras (Glorot uniform [3]_, zero biases), but with v_1 > 0 > v_2: two units of one sign
+    can represent convex or concave functions only. Standardise the features: the start and the step suit features of
+    size 1.
 
     Parameters
     ----------
@@ -37,22 +37,22 @@ class MaxoutClassifier(TauClassifier):
     alpha : float, default=0.0
         Weight of the penalty: alpha / 2 times the squared norm of all weights but the biases is added to the mean loss.
     batch_size : int, default=32
-        Samples in a mini-batch.
+        Number of samples per mini-batch.
     learning_rate : float, default=0.001
-        Step of Adam.
+        Step size of Adam.
     max_iter : int, default=200
-        Largest number of epochs. In an epoch a sample is seen as often as its weight says; weights that are no whole
-        numbers are rounded at random, to that mean. Weights below 1 in the mean are scaled to it.
+        Largest number of epochs. In an epoch a sample is seen as often as its weight says. Weights that are not
+        integers are rounded at random, so that their mean is right. Weights with a mean below 1 are rescaled to 1.
     tol : float, default=1e-4
         Training stops when the mean loss has not fallen by this much for `n_iter_no_change` epochs.
     n_iter_no_change : int, default=10
-        See `tol`.
+        Number of epochs without progress after which training stops.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn.
     random_state : int, RandomState or None, default=None
         Seed of the first weights and of the mini-batches.
     verbose : int, default=0
-        1 prints the loss of every tenth epoch, 2 of each one.
+        1 prints the loss of every tenth epoch, 2 that of each one.
 
     Attributes
     ----------
@@ -65,13 +65,22 @@ class MaxoutClassifier(TauClassifier):
     v0_ : float
         Bias of the output.
     classes_ : ndarray of shape (2,)
-        The classes; tau >= 0 is the second.
+        The classes; the second one is predicted where tau >= 0.
     loss_curve_ : list of float
         Mean loss of each epoch.
     n_iter_ : int
         Number of epochs.
     n_features_in_, feature_names_in_
-        As elsewhere in scikit-learn.
+        Number and names of the features, as elsewhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] I. J. Goodfellow, D. Warde-Farley, M. Mirza, A. Courville and Y. Bengio, "Maxout networks", International
+       Conference on Machine Learning, 2013, 1319-1327.
+    .. [2] D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", International Conference on Learning
+       Representations, 2015.
+    .. [3] X. Glorot and Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks",
+       International Conference on Artificial Intelligence and Statistics, 2010, 249-256.
 
     Examples
     --------
@@ -123,25 +132,27 @@ class MaxoutClassifier(TauClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """Train on X and y.
+        """Train the network.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Their classes, of which there must be two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples' losses.
+            Weights of the samples' losses; None is 1.
 
         Returns
         -------
         self : MaxoutClassifier
+            The fitted estimator.
         """
         X, signs, weight = self._check_samples(X, y, sample_weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
-        epochs = Epochs(weight, self.batch_size, rng)
+        epochs = WeightedEpochs(weight, self.batch_size, rng)
         network = Network(X.shape[1], self.n_pieces, rng)
         with single_thread():
             self.loss_curve_, converged = self._train(network, X, signs, epochs)
@@ -158,11 +169,11 @@ class MaxoutClassifier(TauClassifier):
             )
         return self
 
-    def _train(self, network: Network, X, signs, epochs: Epochs) -> tuple[list[float], bool]:
+    def _train(self, network: Network, X, signs, epochs: WeightedEpochs) -> tuple[list[float], bool]:
         """The loss of each epoch, and whether training stopped by itself."""
         adam = Adam(network.theta.size, self.learning_rate)
         losses: list[float] = []
-        best, waited = np.inf, 0
+        best, epochs_without_progress = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
             total = 0.0
             for rows in epochs.batches():
@@ -172,9 +183,9 @@ class MaxoutClassifier(TauClassifier):
             losses.append(total / epochs.length)
             if self.verbose and (self.verbose > 1 or epoch % 10 == 1):
                 print(f"[MaxoutClassifier] epoch {epoch}: loss {losses[-1]:.6g}")
-            waited = 0 if losses[-1] < best - self.tol else waited + 1
+            epochs_without_progress = 0 if losses[-1] < best - self.tol else epochs_without_progress + 1
             best = min(best, losses[-1])
-            if waited >= self.n_iter_no_change:
+            if epochs_without_progress >= self.n_iter_no_change:
                 return losses, True
         return losses, False
 
@@ -185,15 +196,17 @@ class MaxoutClassifier(TauClassifier):
         return tau
 
     def predict_proba(self, X):
-        """Probabilities of the two classes for each row.
+        """Compute the probabilities of the two classes for each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, 2)
+            One column per class, in the order of `classes_`.
         """
         tau = self.decision_function(X)
         return np.column_stack([expit(-tau), expit(tau)])
@@ -211,7 +224,7 @@ class Network:
         self.W, self.c, self.v, self.v0 = self._views(self.theta, ends, n)
         self.dW, self.dc, self.dv, self.dv0 = self._views(self.gradient, ends, n)
         self.W[:] = rng.uniform(-1.0, 1.0, self.W.shape) * np.sqrt(6.0 / (n + rows))
-        # Opposite signs: with v of one sign tau is convex or concave, and gradients seldom turn a sign.
+        # Opposite signs: with v of one sign tau is convex or concave, and gradient steps seldom change a sign.
         self.v[:] = np.array([1.0, -1.0]) * rng.uniform(0.0, 1.0, UNITS) * np.sqrt(6.0 / (UNITS + 1))
 
     @staticmethod
@@ -244,7 +257,7 @@ class Network:
 
 
 class Adam:
-    """Adaptive moment estimation, with the bias of the two means folded into the step."""
+    """Adaptive moment estimation, with the bias correction of the two means folded into the step."""
 
     def __init__(self, size: int, learning_rate: float):
         self.learning_rate = learning_rate

@@ -74,7 +74,7 @@ def test_each_member_sees_its_training_part_and_has_its_own_seed():
         np.testing.assert_array_equal(alone.decision_function(X), member.decision_function(X))
 
 
-def test_a_splitter_is_taken_as_it_is():
+def test_a_splitter_is_used_unchanged():
     X, y = moons(12)
     assert len(LDEPCommittee(QUICK, cv=LeaveOneOut(), random_state=0).fit(X, y).estimators_) == 12
 
@@ -87,8 +87,8 @@ def test_a_rare_class_reduces_the_folds(minority, members):
     assert len(committee.estimators_) == members
 
 
-def test_a_row_of_weight_zero_has_no_fold():
-    """Not even a say in the number of folds."""
+def test_a_row_of_weight_zero_is_in_no_fold():
+    """It does not count towards the number of folds either."""
     X, y = moons(40)
     weight = np.ones(40)
     weight[np.flatnonzero(y)[:17]] = 0.0
@@ -100,7 +100,7 @@ def test_a_row_of_weight_zero_has_no_fold():
 
 def test_a_training_part_of_one_class_is_refused():
     X, y = moons(40)
-    with pytest.raises(ValueError, match="training part 1 holds samples of one class"):
+    with pytest.raises(ValueError, match="training part 1 has samples of one class"):
         LDEPCommittee(QUICK, cv=[(np.arange(40), []), (np.flatnonzero(y), [])]).fit(X, y)
 
 
@@ -109,7 +109,7 @@ def test_members_need_a_decision_function():
         LDEPCommittee(GaussianNB()).fit(*moons())
 
 
-def test_weights_need_members_that_take_them():
+def test_weights_are_refused_when_the_members_do_not_take_them():
     X, y = moons()
 
     class Unweighted(NearestCentroid):

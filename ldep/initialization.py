@@ -1,0 +1,112 @@
+"""Where training starts.
+
+A start is a function (problem, rng) -> theta, in the coordinates of the problem. `LINEAR_STARTS` are those of the
+ℓ-DEP, `MORPHOLOGICAL_STARTS` those of the dilation-erosion perceptron and its two halves; `linear_starts` and
+`morphological_starts` list the starts of one fit. No start wins everywhere. `init="auto"` therefore uses several kinds,
+and the lowest objective is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from ldep.pieces import AffinePieces, LinearPieces, MorphologicalPieces
+from ldep.pieces.base import is_affine_in_theta
+from ldep.problem import Problem
+
+# k-means sees at most this many samples of a class: its centres are a start, not a result.
+KMEANS_SAMPLES = 5000
+# The shares of a class that the candidate boxes hold in each feature.
+BOX_SHARES = (1.0, 0.9, 0.5)
+# The standard deviation of random weights and offsets: small, so that the pieces start close to each other, but far
+# enough apart to be active on different samples.
+RANDOM_SCALE = 0.3
+
+
+def random_weights(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarray:
+    """Draw small normal slopes and offsets."""
+    return rng.normal(0.0, RANDOM_SCALE, problem.pieces.n_parameters)
+
+
+def kmeans(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarray:
+    """Give each cluster of a class one piece of that class.
+
+    2 mu . x - |mu|^2 is largest for the centre mu nearest to x. tau is then the squared distance to the nearest centre
+    of the negatives minus that to the nearest centre of the positives. A line search scales it to the margin.
+    """
+    pieces = problem.pieces
+    if pieces.n_features == 0:  # no feature varies: there is nothing to cluster
+        return random_weights(problem, rng)
+    tables = []
+    for sign, n_pieces in zip((1.0, -1.0), pieces.group_sizes):
+        centres = _cluster_centres(problem, sign, n_pieces, rng)
+        tables.append(np.column_stack([2.0 * centres, -np.square(centres).sum(axis=1)]))
+    table = np.vstack(tables)
+    table -= table.mean(axis=0)
+    theta = table.ravel()
+    candidates = [scale * theta for scale in 2.0 ** np.arange(-8, 5)]
+    return min(candidates, key=problem.objective)
+
+
+def _cluster_centres(problem: Problem, sign: float, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Centres of `count` clusters of a class; some are repeated when the class has fewer distinct samples."""
+    rows = np.flatnonzero((problem.y == sign) & (problem.weight > 0))
+    if len(rows) > KMEANS_SAMPLES:
+        rows = rng.choice(rows, KMEANS_SAMPLES, replace=False)
+    points = problem.X[rows]
+    distinct = len(np.unique(points, axis=0)) if len(points) <= 10 * count else count
+    clusters = min(count, distinct)
+    model = KMeans(clusters, n_init=1, max_iter=20, random_state=int(rng.integers(2**31))).fit(points)
+    return model.cluster_centers_[np.arange(count) % clusters]
+
+
+def random_offsets(problem: Problem[MorphologicalPieces], rng: np.random.Generator) -> np.ndarray:
+    """Draw small normal offsets, so that each feature is active on some of the samples."""
+    pieces = problem.pieces
+    return pieces.theta(0.5, *rng.normal(0.0, RANDOM_SCALE, (2, pieces.n_features)))
+
+
+def bounding_boxes(problem: Problem[MorphologicalPieces], rng: np.random.Generator) -> np.ndarray:
+    """Draw a box around each class, with a margin of 1.
+
+    max_j(x_j + a_j) < 0 is the box x_j < -a_j of the negatives; min_j(x_j + b_j) >= 0 is the box x_j >= -b_j of the
+    positives. Of the boxes that hold certain shares of a class, those with the lowest objective are taken.
+    """
+    candidates = []
+    for share in BOX_SHARES:
+        a = -_class_quantile(problem, -1.0, share) - 1.0
+        b = -_class_quantile(problem, 1.0, 1.0 - share) + 1.0
+        candidates.append(problem.pieces.theta(0.5, a, b))
+    return min(candidates, key=problem.objective)
+
+
+def _class_quantile(problem: Problem, sign: float, q: float) -> np.ndarray:
+    rows = problem.y == sign
+    return np.quantile(problem.X[rows], q, axis=0, weights=problem.weight[rows], method="inverted_cdf")
+
+
+LinearStart = Callable[[Problem[LinearPieces], np.random.Generator], np.ndarray]
+MorphologicalStart = Callable[[Problem[MorphologicalPieces], np.random.Generator], np.ndarray]
+
+LINEAR_STARTS: dict[str, LinearStart] = {"kmeans": kmeans, "random": random_weights}
+MORPHOLOGICAL_STARTS: dict[str, MorphologicalStart] = {"box": bounding_boxes, "random": random_offsets}
+
+
+def linear_starts(init: str, n_init: int, problem: Problem[LinearPieces]) -> list[LinearStart]:
+    """The starts of one fit; "auto" alternates between the two kinds.
+
+    With one piece per maximum the problem is convex, and one start is enough.
+    """
+    if is_affine_in_theta(problem.pieces):
+        n_init = 1
+    kinds = ("kmeans", "random") if init == "auto" else (init,)
+    return [LINEAR_STARTS[kinds[number % len(kinds)]] for number in range(n_init)]
+
+
+def morphological_starts(init: str, n_init: int) -> list[MorphologicalStart]:
+    """The starts of one fit; "auto" is the boxes, then random offsets. The boxes are deterministic: once is enough."""
+    kinds = {"auto": ["box"] + ["random"] * (n_init - 1), "box": ["box"], "random": ["random"] * n_init}
+    return [MORPHOLOGICAL_STARTS[kind] for kind in kinds[init]]

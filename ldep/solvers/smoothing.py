@@ -1,0 +1,181 @@
+"""The smoothed training problem at one temperature, and the descent on it.
+
+At temperature T the maxima become T log sum exp(./T), and the hinge its Huber form of width T: smooth upper and lower
+approximations in the sense of Nesterov [1]_, which approach F as T goes to zero. The annealing solver descends at
+several temperatures, the streaming fit at the last one only.
+
+The scores are in the precision of the samples (the solvers use float32), the loss is summed in float64, and samples go
+through in chunks that fit in the processor's cache.
+
+References
+----------
+.. [1] Y. Nesterov, "Smooth minimization of non-smooth functions", Mathematical Programming 103 (2005), 127-152.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldep.pieces.base import Pieces, groups
+from ldep.problem import FiniteSumProblem
+from ldep.solvers._lbfgs import minimize
+from ldep.solvers.solution import Log
+
+# The last temperature. The maxima are exact there, and only the hinge is smoothed.
+FINAL_TEMPERATURE = 0.02
+CHUNK = 4096
+# Pairs that L-BFGS remembers.
+MEMORY = 10
+# A mean loss below this counts as zero: gains are then compared with it and not with the loss.
+NEGLIGIBLE_MEAN_LOSS = 0.1
+
+
+def descend(
+    problem: FiniteSumProblem[Pieces],
+    theta: np.ndarray,
+    temperature: float,
+    *,
+    max_iter: int,
+    tol: float,
+    total_weight: float,
+    log: Log,
+) -> tuple[np.ndarray, bool]:
+    """Minimise the smoothed objective by L-BFGS.
+
+    Parameters
+    ----------
+    problem : FiniteSumProblem
+        The problem to smooth.
+    theta : ndarray of shape (n_parameters,)
+        Where to start.
+    temperature : float
+        Width of the smoothing. At `FINAL_TEMPERATURE` the maxima are exact.
+    max_iter : int
+        Largest number of iterations.
+    tol : float
+        The descent ends when its last iterations together lower the objective by less than this share of it.
+    total_weight : float
+        Sum of the sample weights.
+    log : Log
+        Receives the exact objective after each iteration.
+
+    Returns
+    -------
+    theta : ndarray of shape (n_parameters,)
+        The parameters at the end.
+    converged : bool
+        Whether the descent ended by itself.
+    """
+    smoothed = SmoothedObjective(problem, temperature, exact_maxima=temperature == FINAL_TEMPERATURE)
+    plateau = PlateauRule(tol, tol * NEGLIGIBLE_MEAN_LOSS * total_weight)
+
+    def after_iteration(value: float) -> bool:
+        log.add(smoothed.exact)
+        return plateau.update(value)
+
+    theta = minimize(
+        smoothed, theta, max_iter=max_iter, memory=MEMORY, bounds=problem.pieces.bounds, after=after_iteration
+    )
+    return theta, plateau.reached or len(plateau.values) < max_iter
+
+
+class PlateauRule:
+    """Stop rule: the last iterations together gained too little.
+
+    Parameters
+    ----------
+    tol : float
+        Least gain, as a share of the value.
+    least_gain : float
+        Least gain where that share is smaller still.
+    """
+
+    WINDOW = 5
+
+    def __init__(self, tol: float, least_gain: float):
+        self.tol, self.least_gain = tol, least_gain
+        self.values: list[float] = []
+        self.reached = False
+
+    def update(self, value: float) -> bool:
+        """Add the value after an iteration, and say whether to stop."""
+        self.values.append(value)
+        if len(self.values) > self.WINDOW:
+            gain = self.values[-1 - self.WINDOW] - value
+            self.reached = gain <= max(self.tol * value, self.least_gain)
+        return self.reached
+
+
+class SmoothedObjective:
+    """The smoothed objective and its gradient, as a function of theta.
+
+    Parameters
+    ----------
+    problem : FiniteSumProblem
+        The problem to smooth.
+    temperature : float
+        Width of the smoothing.
+    exact_maxima : bool
+        Whether only the hinge is smoothed.
+
+    Attributes
+    ----------
+    exact : float
+        F, without smoothing, where it was last evaluated.
+    """
+
+    def __init__(self, problem: FiniteSumProblem[Pieces], temperature: float, *, exact_maxima: bool):
+        self.problem = problem
+        self.T = temperature
+        self.exact_maxima = exact_maxima
+        self.dilation, self.erosion = groups(problem.pieces)
+        self.exact = np.inf
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        problem, value, hinge = self.problem, 0.0, 0.0
+        gradient = np.zeros_like(theta)
+        difference = self._exact_difference if self.exact_maxima else self._smooth_difference
+        for X, y, weight in problem.chunks(CHUNK):
+            scores = problem.pieces.scores(theta, X)
+            smooth_tau, tau, G = difference(scores)
+            slack = 1.0 - y * smooth_tau
+            ramp = np.minimum(np.maximum(slack, 0.0), self.T)
+            pull = weight * ramp
+            slack -= 0.5 * ramp
+            slack *= pull
+            value += float(slack.sum(dtype=np.float64))
+            hinge += float((weight * np.maximum(1.0 - y * tau, 0.0)).sum(dtype=np.float64))
+            pull *= y
+            pull *= -1.0 / self.T
+            G *= pull
+            gradient += problem.pieces.pullback(G, X)
+        penalty, slope = problem.penalty(theta)
+        self.exact = hinge + penalty
+        gradient += slope
+        return value / self.T + penalty, gradient
+
+    def _smooth_difference(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The smooth tau, tau, and the derivative of the first in the scores, which are overwritten by it."""
+        u, v = scores[self.dilation], scores[self.erosion]
+        top_u, top_v = np.maximum.reduce(u), np.maximum.reduce(v)
+        u -= top_u
+        v -= top_v
+        scores *= 1.0 / self.T
+        np.exp(scores, out=scores)
+        sum_u, sum_v = np.add.reduce(u), np.add.reduce(v)
+        tau = top_u - top_v
+        smooth = tau + self.T * np.log(sum_u / sum_v)
+        u /= sum_u
+        v /= -sum_v
+        return smooth, tau, scores
+
+    def _exact_difference(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """tau, tau again, and a subgradient of it in the scores, which are overwritten by it."""
+        columns = np.arange(scores.shape[1])
+        i = scores[self.dilation].argmax(axis=0)
+        j = self.erosion.start + scores[self.erosion].argmax(axis=0)
+        tau = scores[i, columns] - scores[j, columns]
+        scores.fill(0.0)
+        scores[i, columns] = 1.0
+        scores[j, columns] = -1.0
+        return tau, tau, scores

@@ -1,0 +1,53 @@
+"""Annealing: its temperatures, its precision, its end."""
+
+import numpy as np
+import pytest
+
+from ldep.conditioning import condition
+from ldep.initialization import kmeans
+from ldep.samples import Samples
+from ldep.solvers import anneal, ccp
+from ldep.threads import single_thread
+from tests.support.problems import noisy_problem, random_start
+
+
+def test_the_first_temperature_falls_with_the_penalty():
+    temperatures = [anneal.first_temperature(noisy_problem(0, alpha)) for alpha in (0.0, 0.1, 1.0, 100.0)]
+    assert temperatures[0] == anneal.HOT
+    assert temperatures == sorted(temperatures, reverse=True)
+    assert temperatures[-1] >= anneal.WARM
+
+
+def test_a_strong_penalty_does_not_make_all_pieces_equal():
+    """From too high a temperature all pieces of a group end equal, at an objective some 20 % higher."""
+    problem = noisy_problem(0, 2.0, r=5, m=300, n=4)
+    theta = kmeans(problem, np.random.default_rng(0))
+    table = problem.pieces.table(anneal.solve(problem, theta).theta)
+    assert np.ptp(table[:5], axis=0).max() > 1e-2
+
+
+def test_polish_ends_at_a_fixed_point_of_the_convex_concave_procedure():
+    problem = noisy_problem(1, 0.5)
+    rough, fine = (anneal.solve(problem, random_start(problem), polish=flag) for flag in (False, True))
+    assert fine.objective <= rough.objective
+    again = ccp.solve(problem, fine.theta, n_kicks=0)
+    assert again.objective == pytest.approx(fine.objective, rel=2e-3)
+    assert len(fine.history["objective"]) == fine.n_iter > rough.n_iter
+
+
+def test_the_solution_is_in_double_precision():
+    """The scores are float32 while annealing."""
+    problem = noisy_problem(2, 1.0)
+    solution = anneal.solve(problem, random_start(problem))
+    assert solution.theta.dtype == np.float64
+    assert solution.objective == problem.objective(solution.theta)
+
+
+def test_badly_conditioned_features_are_no_obstacle():
+    """The class is in the difference of two columns that agree to six digits, as in Hill-Valley."""
+    rng = np.random.default_rng(0)
+    base, sign = rng.normal(size=300), np.where(rng.random(300) < 0.5, -1.0, 1.0)
+    X = np.column_stack([base, base + 1e-6 * sign])
+    problem, _ = condition(Samples(X, sign, np.ones(300)), (3, 3), 0.0)
+    with single_thread():
+        assert anneal.solve(problem, random_start(problem)).objective == pytest.approx(0.0, abs=1e-3)

@@ -1,0 +1,86 @@
+"""The convex-concave procedure: descent, engines, kicks."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldep.conditioning import condition
+from ldep.pieces import LinearPieces, MorphologicalPieces
+from ldep.problem import Problem
+from ldep.samples import Samples
+from ldep.solvers import ccp
+from tests.support.problems import convex_bound, noisy_problem, noisy_samples, random_start
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([0.0, 0.1, 5.0]))
+def test_the_objective_never_rises(seed, alpha):
+    problem = noisy_problem(seed, alpha, m=50)
+    theta = random_start(problem, seed)
+    solution = ccp.solve(problem, theta, max_iter=40)
+    descent = [problem.objective(theta), *solution.history["objective"]]
+    assert all(later <= earlier for earlier, later in pairwise(descent))
+    assert solution.objective == pytest.approx(problem.objective(solution.theta), rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["interior", "highs"])
+def test_both_engines_find_a_separation(engine):
+    X = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]])
+    problem = condition(Samples(X, np.array([-1.0, 1.0, -1.0, 1.0, -1.0]), np.ones(5)), (4, 4), 0.0)[0]
+    solution = ccp.solve(problem, random_start(problem, 2), engine=engine, n_kicks=20)
+    assert solution.objective == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("star", "value"),
+    [
+        # The two positives are on the two pieces of the dilation: a V-shaped tau separates them from the negative.
+        ((0, 2, 1), 0.0),
+        # Both are on one piece: the bound sees an affine tau, which is wrong by 2 on the sample in the middle.
+        ((0, 2, 0), 2.0),
+    ],
+)
+def test_the_linear_program_bounds_the_loss_at_the_given_pieces(star, value):
+    """Positives at -1 and 1, a negative at 0, two pieces in the dilation and one in the erosion."""
+    y = np.array([1.0, -1.0, 1.0])
+    problem = Problem(np.array([[-1.0], [0.0], [1.0]]), y, np.ones(3), LinearPieces((2, 1), 1), np.zeros(1))
+    theta = ccp.solve_by_highs(problem, np.array(star))
+    assert convex_bound(problem, np.array(star), theta) == pytest.approx(value, abs=1e-7)
+
+
+def test_kicks_lower_the_objective_of_some_problems_and_raise_that_of_none():
+    problems = [noisy_problem(seed, 0.0) for seed in range(5)]
+    bare = np.array([ccp.solve(problem, random_start(problem), n_kicks=0).objective for problem in problems])
+    kicked = np.array([ccp.solve(problem, random_start(problem), n_kicks=3).objective for problem in problems])
+    assert (kicked <= bare).all()
+    assert (kicked < 0.99 * bare).any()
+
+
+def test_a_revived_piece_takes_over_samples_and_hardly_changes_the_objective():
+    problem = noisy_problem(0, 0.0)
+    theta = random_start(problem)
+    table = problem.pieces.table(theta)
+    table[1, -1] = -1e6  # idle
+    revived = ccp.revived(problem, theta)
+    region = problem.pieces.scores(revived, problem.X)[:3].argmax(axis=0)
+    assert (region == 1).any()
+    assert problem.objective(revived) == pytest.approx(problem.objective(theta), abs=1e-2 * len(problem.X))
+
+
+def test_highs_refuses_a_quadratic_program():
+    problem = noisy_problem(0, 1.0)
+    with pytest.raises(ValueError, match="'highs' needs alpha = 0"):
+        ccp.solve(problem, random_start(problem), engine="highs")
+
+
+def test_trains_pieces_that_share_a_slope():
+    problem = Problem(*noisy_samples(0, n=2), MorphologicalPieces(2), np.zeros(2))
+    theta = np.array([0.5, 0.1, -0.2, 0.3, 0.0])
+    solution = ccp.solve(problem, theta)
+    assert solution.objective < problem.objective(theta)
+    assert 0 <= solution.theta[0] <= 1
+    with pytest.raises(ValueError, match="'interior' needs an ℓ-DEP"):
+        ccp.solve(problem, theta, engine="interior")

@@ -1,0 +1,42 @@
+"""Small seeded training problems of the ℓ-DEP, in the coordinates of the solvers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldep.conditioning import condition
+from ldep.initialization import random_weights
+from ldep.pieces import LinearPieces
+from ldep.problem import Problem
+from ldep.samples import Samples
+
+
+def noisy_samples(seed: int, m: int = 80, n: int = 3) -> Samples:
+    """Samples of a random ℓ-DEP with three pieces per maximum, with noise on its decision value."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n))
+    tau = (X @ rng.normal(size=(n, 3))).max(axis=1) - (X @ rng.normal(size=(n, 3))).max(axis=1)
+    return Samples(X, np.where(tau + 0.5 * rng.normal(size=m) > 0, 1.0, -1.0), np.ones(m))
+
+
+def noisy_problem(seed: int, alpha: float, r: int = 3, m: int = 80, n: int = 3) -> Problem[LinearPieces]:
+    """The training problem of such samples with r pieces per maximum."""
+    return condition(noisy_samples(seed, m, n), (r, r), alpha)[0]
+
+
+def random_start(problem: Problem[LinearPieces], seed: int = 0) -> np.ndarray:
+    """A random start of the solvers."""
+    return random_weights(problem, np.random.default_rng(seed))
+
+
+def with_weights(problem: Problem[LinearPieces], weight: np.ndarray) -> Problem[LinearPieces]:
+    """The same problem with other sample weights."""
+    return Problem(problem.X, problem.y, weight, problem.pieces, problem.ridge)
+
+
+def convex_bound(problem: Problem[LinearPieces], star: np.ndarray, theta: np.ndarray) -> float:
+    """The convex upper bound of F that linearises at `star`, which is the objective of the subproblem."""
+    scores, r1 = problem.pieces.scores(theta, problem.X), problem.pieces.group_sizes[0]
+    top = np.where(problem.y < 0, scores[:r1].max(axis=0), scores[r1:].max(axis=0))
+    slack = 1.0 + top - scores[star, np.arange(len(star))]
+    return float(problem.weight @ np.maximum(slack, 0.0)) + problem.penalty(theta)[0]
