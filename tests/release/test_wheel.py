@@ -6,12 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
+
+import ldep
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +44,7 @@ def test_it_holds_the_two_packages_with_their_data_and_nothing_else(wheel):
 
 
 def test_it_has_the_command_the_licence_and_the_extras(wheel):
-    info = f"ldep-{version()}.dist-info"
+    info = f"ldep-{ldep.__version__}.dist-info"
     assert "ldep = pipeline.commands.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert f"{info}/licenses/LICENSE" in wheel.namelist()
     metadata = wheel.read(f"{info}/METADATA").decode()
@@ -54,8 +55,8 @@ def test_it_has_the_command_the_licence_and_the_extras(wheel):
 
 def test_the_version_is_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == version()
-    assert f"## [{version()}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert citation["version"] == ldep.__version__
+    assert f"## [{ldep.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_paper_is_cited():
@@ -63,7 +64,3 @@ def test_the_paper_is_cited():
     (paper,) = citation["references"]
     assert [author["family-names"] for author in paper["authors"]] == ["Oliveira", "Valle"]
     assert paper["url"] == "https://arxiv.org/abs/2011.06512"
-
-
-def version() -> str:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]

@@ -9,7 +9,7 @@ from pipeline.execution import code_version
 
 
 def test_an_installed_package_counts_by_the_version_of_its_distribution(tmp_path, monkeypatch):
-    """A package without a `__version__`, as `ldep` is, must not keep its old fits when a new wheel is installed."""
+    """A package without a `__version__` must not keep its old fits when a new wheel is installed."""
     site = tmp_path / "site-packages"
     (site / "demo_model").mkdir(parents=True)
     (site / "demo_model/__init__.py").write_text("class Model: ...\n")
