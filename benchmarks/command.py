@@ -36,7 +36,7 @@ def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
     before, began = ended_children(), time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
+        [sys.executable, "-m", "pipeline.commands.main", *arguments],
         cwd=folder,
         env={**environment, "LDEP_N_JOBS": WORKERS},
         check=True,

@@ -16,6 +16,7 @@ from pipeline.commands.subcommands import OTHER_COMMANDS, STAGES
 from pipeline.config import params
 from pipeline.config.models import check_models
 from tests.support import pages
+from tests.support.snippets import overlaid
 
 EXTENDING = pages.ROOT / "docs/extending.md"  # run from top to bottom by tests/docs/test_extending.py
 PYTHON = [page for page in pages.WRITTEN if pages.blocks(page, "python") and page != EXTENDING]
@@ -97,13 +98,6 @@ def check_dvc(block: pages.Block, words: list[str]) -> None:
 def test_parameters_are_valid(block):
     """A snippet replaces the sections it names and adds to the classifiers."""
     check_models(params.check(overlaid(block.text), str(block)))
-
-
-def overlaid(snippet: str) -> dict:
-    values = yaml.safe_load((pages.ROOT / "params.yaml").read_text(encoding="utf-8"))
-    changes = yaml.safe_load(snippet)
-    classifiers = {**values["classifiers"], **changes.pop("classifiers", {})}
-    return {**values, **changes, "classifiers": classifiers}
 
 
 @pytest.mark.parametrize("page", pages.WRITTEN, ids=pages.name)
