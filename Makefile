@@ -97,7 +97,7 @@ wheel: $(READY) ## build the release into dist/
 wheel-test: wheel ## install the release into empty environments and use it there (needs a package index)
 	python -m pytest -m "slow and network" tests/release
 
-UV = uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+UV = uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url --no-header \
   $(if $(UPGRADE),--upgrade)
 lock: ## write the locks and conda.yaml; the present pins stay unless UPGRADE=1 (needs uv)
 	$(UV) pyproject.toml --extra dask --extra dccp --extra docs --extra pipeline --extra server --extra test \

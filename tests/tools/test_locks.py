@@ -1,4 +1,4 @@
-"""conda.yaml is requirements.lock in another form."""
+"""One lock serves every supported Python, and conda.yaml is the same lock in another form."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ def test_pins_keep_markers_and_drop_hashes():
     first = "# a comment\none==1.0 \\\n    --hash=sha256:ab\n"
     second = "two[extra]==2.0 ; python_version < '3.12' \\\n    --hash=sha256:cd\n"
     assert pins(first + second) == ["one==1.0", "two[extra]==2.0 ; python_version < '3.12'"]
+
+
+def test_every_supported_python_gets_the_same_versions():
+    """The numbers of a run must not depend on the version of Python: no pin may."""
+    assert [pin for pin in pins(LOCK) if "python_" in pin.partition(" ; ")[2].replace("platform_python_", "")] == []
