@@ -1,1 +1,1 @@
-"""Measurements against the competitors: `make bench`, or `python -m benchmarks NAME ...`."""
+"""Benchmarks, against competitors and of the pipeline itself: `make bench`, or `python -m benchmarks NAME ...`."""

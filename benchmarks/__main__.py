@@ -8,16 +8,16 @@ import sys
 
 BENCHMARKS = {
     "solvers": "objectives of anneal, ccp and dccp on seeded problems (2 minutes)",
-    "fit_time": "fit time against the MLP on the 30 sets (5 minutes)",
-    "dccp": "time and hinge against CVXPY + DCCP (5 minutes)",
-    "scaling": "growth with rows and pieces, predict (2 minutes)",
-    "streaming": "ten million rows in bounded memory against the fit in memory (10 minutes)",
-    "scale": "the cost of a fit by its size; what tracking and DVC cost as a suite grows (15 minutes)",
-    "morpho": "time and accuracy against sklearn-morpho (half an hour)",
+    "fit_time": "fit time compared with the MLP on the 30 data sets (5 minutes)",
+    "dccp": "time and hinge loss compared with CVXPY + DCCP (5 minutes)",
+    "scaling": "growth of fit time with rows and pieces; time of predict (2 minutes)",
+    "streaming": "ten million rows in bounded memory, compared with a fit in memory (10 minutes)",
+    "scale": "cost of a fit by its size; cost of tracking and DVC as a suite grows (15 minutes)",
+    "morpho": "time and accuracy compared with sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
-    "dask": "two Dask workers against two local processes on the sets of params.yaml (15 minutes)",
-    "tracking": "tracking in MLflow against training on the sets of params.yaml (10 minutes)",
-    "grid": "accuracy on the paper's 30 sets with one grid (half an hour)",
+    "dask": "two Dask workers compared with two local processes on the data sets of params.yaml (15 minutes)",
+    "tracking": "cost of tracking in MLflow on the data sets of params.yaml (10 minutes)",
+    "grid": "accuracy on the paper's 30 data sets with one grid (half an hour)",
 }
 
 
@@ -27,9 +27,9 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"  {name:10} {text}" for name, text in BENCHMARKS.items())
-        + "\n\nThe 30 sets come from OpenML, or from its cache: set OPENML_CACHE_DIR.",
+        + "\n\nThe 30 data sets come from OpenML, or from its cache if OPENML_CACHE_DIR is set.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which to run; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark to run (default: all)")
     names = parser.parse_args().names or list(BENCHMARKS)
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:

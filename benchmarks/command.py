@@ -1,4 +1,4 @@
-"""The command `ldep` in a folder of its own, with the sets and models of params.yaml, and what it took."""
+"""Runs the command `ldep` in a separate folder, with the project's params.yaml, and measures its time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKERS = "2"
 
 
 def write_params(folder: Path, section: str, values: dict[str, Any]) -> None:
-    """Those of the project, but for some of one section."""
+    """Write the project's parameters into the folder, with other values in one section."""
     params = yaml.safe_load(paths.PARAMS.read_text(encoding="utf-8"))
     params[section] |= values
     folder.mkdir(exist_ok=True)
@@ -26,15 +26,15 @@ def write_params(folder: Path, section: str, values: dict[str, Any]) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """The stages before training."""
+    """Run the stages before training."""
     for stage in ("fetch", "impute", "split"):
         ldep(folder, stage)
 
 
 def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
-    """Wall and CPU seconds of the command, its workers included."""
+    """Run a subcommand; return its wall and CPU seconds, including those of its workers."""
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    before, began = ended_children(), time.perf_counter()
+    cpu_before, start = ended_children(), time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "pipeline.commands.main", *arguments],
         cwd=folder,
@@ -42,4 +42,4 @@ def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
         check=True,
         stderr=subprocess.DEVNULL,
     )
-    return time.perf_counter() - began, ended_children() - before
+    return time.perf_counter() - start, ended_children() - cpu_before

@@ -1,4 +1,4 @@
-"""What does a Dask cluster of two workers cost against two local processes, on the sets and models of params.yaml?"""
+"""What does a Dask cluster with two workers cost, compared with two local processes, on the suite of params.yaml?"""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
 
 def run() -> Report:
     names = params.load().datasets
-    report = Report("dask", "Two Dask workers against two local processes")
+    report = Report("dask", "Two Dask workers compared with two local processes")
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         folders = {backend: Path(scratch, backend) for backend in ("local", "dask")}
         for backend, folder in folders.items():
             write_params(folder, "execution", {"backend": backend, "scheduler": None})
             prepare(folder)
-        for number, name in enumerate(tqdm(names, desc="sets")):
+        for number, name in enumerate(tqdm(names, desc="dask", unit="data set")):
             row: dict[str, object] = {"dataset": name}
-            # In turn the first: a machine that gets busier or freer favours neither.
-            for backend in list(folders)[:: 1 if number % 2 == 0 else -1]:
+            # The backends take turns in going first, so that a machine that gets busier favours neither.
+            order = list(folders) if number % 2 == 0 else list(reversed(folders))
+            for backend in order:
                 row[f"{backend}_seconds"], row[f"{backend}_cpu_seconds"] = ldep(folders[backend], "train", name)
             tables = [results.read(name, folder / paths.RESULTS).drop(columns=TIMES) for folder in folders.values()]
             row["identical"] = tables[0].equals(tables[1])
@@ -40,14 +41,15 @@ def run() -> Report:
     report.table("sets", table)
     ratio = table["dask_seconds"].sum() / table["local_seconds"].sum()
     cpu_ratio = table["dask_cpu_seconds"].sum() / table["local_cpu_seconds"].sum()
-    report.claim("wall time, Dask against local, all sets together", ratio, "<= 1.15", ratio <= 1.15)
-    report.claim("CPU time, Dask against local, all sets together", cpu_ratio, "<= 1.15", cpu_ratio <= 1.15)
+    report.claim("wall time over all data sets, Dask divided by local", ratio, "<= 1.15", ratio <= 1.15)
+    report.claim("CPU time over all data sets, Dask divided by local", cpu_ratio, "<= 1.15", cpu_ratio <= 1.15)
     same = int(table["identical"].sum())
-    report.claim("sets with identical tables but for times", same, f"{len(table)}", same == len(table))
+    report.claim("data sets with identical results, except for times", same, f"{len(table)}", same == len(table))
     load = ", ".join(f"{value:.0f}" for value in os.getloadavg())
     report.note(
-        "`ldep train` of each set with all models of params.yaml, tracked in MLflow. The cluster is the one that "
-        "`execution.scheduler: null` starts, so its start counts. Load of the machine at the end (1, 5, 15 minutes): "
+        "Each data set is trained by `ldep train` with all models of params.yaml, tracked in MLflow. "
+        "`execution.scheduler: null` starts the cluster, and this time is included. Load averages of the machine at "
+        "the end (1, 5, 15 minutes): "
         f"{load}."
     )
     return report

@@ -1,4 +1,4 @@
-"""The paper's 30 sets, as the pipeline prepares them, and seeded synthetic problems."""
+"""The paper's 30 data sets, prepared as in the pipeline, and seeded synthetic problems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fold(NamedTuple):
 
 @cache
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, classes (0 and 1) and the number of the fold of each row."""
+    """Return the features, the classes (0 and 1) and the fold of each row."""
     frame, _ = fetch.fetch(catalogue.entry(name))
     numbers, _ = impute.impute(frame)
     X, target = numbers.iloc[:, :-1].to_numpy(), frame.iloc[:, -1]
@@ -31,7 +31,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def fold(name: str, number: int) -> Fold:
-    """The training and test part of one of the paper's folds, scaled as the paper does."""
+    """Return the training and test part of one of the paper's folds, scaled as in the paper."""
     X, y, folds = load(name)
     train, test = folds != number, folds == number
     scaler = StandardScaler().fit(X[train])
@@ -39,7 +39,7 @@ def fold(name: str, number: int) -> Fold:
 
 
 def synthetic(seed: int, m: int, n: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """Samples of a random ℓ-DEP with four pieces each, with noise on its decision value."""
+    """Return samples whose class a random ℓ-DEP with r1 = r2 = 4 decides, with noise on its decision value."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, n))
     tau = (X @ rng.normal(size=(n, 4))).max(axis=1) - (X @ rng.normal(size=(n, 4))).max(axis=1)

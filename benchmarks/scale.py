@@ -1,9 +1,9 @@
-"""What would 1,000 sets with 100 seeds cost, and what would break first?
+"""What would 1,000 data sets with 100 seeds cost, and what would break first?
 
-Measured and carried on are: the CPU seconds of a fit by its size, from the results of the suite in results/ (run `make
-repro` or `make paper` first); what a stage costs DVC, by running the real one on stages that do next to nothing; and
-what a run costs MLflow, by writing runs like ours into a real SQLite store. All in CPU seconds, which a busy machine
-does not stretch. DVC and MLflow write in one process: their CPU seconds are hours that no cluster shortens.
+Three costs are measured and extrapolated: the CPU seconds of a fit by its size, from the results in results/ (run `make
+repro` or `make paper` first); the cost of a stage in DVC, by running `dvc repro` on stages that do almost nothing; and
+the cost of a run in MLflow, by writing runs like ours into an SQLite store. All are CPU seconds, which do not depend on
+other load of the machine. DVC and MLflow write in one process: no cluster shortens the time that they take.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.config import catalogue, paths
 from pipeline.execution import results
 from pipeline.fitting.budget import ccp_seconds
 
-SETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
+DATASETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
 STAGES = (30, 60, 120, 240)  # of the measured dvc.yaml
 RUNS = (30, 60, 120)  # in the measured store
 METRICS, PARAMS, TAGS = 110, 8, 9  # of a run of a tuned model
@@ -42,8 +42,8 @@ TASKS = 2_000
 
 
 def fits(folder: Path = paths.RESULTS) -> pd.DataFrame:
-    """A row a set, model and fold of the catalogue's sets: its size, and the CPU seconds of fit and tuning."""
-    found = []
+    """Return one row per data set, model and fold: the size, and the CPU seconds of fit and tuning."""
+    rows = []
     for name in catalogue.load():
         if not (folder / name / "results.csv").is_file():
             continue
@@ -52,7 +52,7 @@ def fits(folder: Path = paths.RESULTS) -> pd.DataFrame:
         for row in table.to_dict("records"):
             settings = json.loads(row["settings"])
             settings = settings.get("estimator", {}).get("params", settings)
-            found.append(
+            rows.append(
                 {
                     "dataset": name,
                     "model": row["model"],
@@ -61,16 +61,23 @@ def fits(folder: Path = paths.RESULTS) -> pd.DataFrame:
                     "n": entry.features,
                     "r": settings.get("r1", 0) + settings.get("r2", 0),
                     "fit": row["fit_cpu_seconds"],
-                    "tune": row["tune_cpu_seconds"] if row["model"] != "ldep_committee" else 0.0,  # its model's
+                    "tune": row["tune_cpu_seconds"]
+                    if row["model"] != "ldep_committee"
+                    else 0.0,  # counted for its member
                 }
             )
-    if not found:
-        raise UserError(f"{folder}/ holds no results of the catalogue's sets; run `make repro` or `make paper` first.")
-    return pd.DataFrame(found)
+    if not rows:
+        raise UserError(
+            f"{folder}/ has no results of the catalogue's data sets; run `make repro` or `make paper` first."
+        )
+    return pd.DataFrame(rows)
 
 
 def law(sizes: pd.DataFrame, seconds: pd.Series) -> dict[str, float]:
-    """log seconds = log c + sum of exponent x log size, by least squares; and how far off a fit is, as a factor."""
+    """Fit log seconds = log c + sum of exponent x log size by least squares.
+
+    Return c, the exponents, and the factor by which a typical measurement differs from the law.
+    """
     varying = [name for name in sizes if sizes[name].nunique() > 2 and (sizes[name] > 0).all()]
     A = np.column_stack([np.ones(len(sizes)), *(np.log(sizes[name]) for name in varying)])
     solution = np.linalg.lstsq(A, np.log(seconds), rcond=None)[0]
@@ -78,12 +85,13 @@ def law(sizes: pd.DataFrame, seconds: pd.Series) -> dict[str, float]:
     return {"c": np.exp(solution[0]), **dict(zip(varying, solution[1:])), "typical_factor": off}
 
 
-def predict(found: dict[str, float], **sizes: float) -> float:
-    return found["c"] * float(np.prod([sizes[name] ** found[name] for name in sizes if name in found]))
+def predict(fitted: dict[str, float], **sizes: float) -> float:
+    """Return the seconds that a law predicts for a size."""
+    return fitted["c"] * float(np.prod([sizes[name] ** fitted[name] for name in sizes if name in fitted]))
 
 
 def polynomial(counts: tuple[int, ...], seconds: list[float]) -> np.ndarray:
-    """a + b S + c S^2 with nothing below zero: a start, a share of each, and one that reads all the others."""
+    """Fit a + b S + c S^2 with nonnegative coefficients: a constant cost, one per stage, one per pair of stages."""
     from scipy.optimize import nnls
 
     A = np.vander(counts, 3, increasing=True).astype(float)
@@ -97,7 +105,7 @@ def children_cpu(call: Callable[[], object]) -> float:
 
 
 def dvc_seconds(stages: int) -> tuple[float, float]:
-    """CPU seconds of `dvc repro` over stages that write a file each; and of one that finds nothing to do."""
+    """Return the CPU seconds of `dvc repro` on stages that write one file each, and of a second, empty run."""
     command = [str(Path(sys.executable).with_name("dvc")), "repro", "--quiet"]
     with tempfile.TemporaryDirectory() as folder:
         for line in (
@@ -120,8 +128,8 @@ def dvc_seconds(stages: int) -> tuple[float, float]:
 
 
 def mlflow_seconds(counts: tuple[int, ...]) -> list[dict]:
-    """CPU seconds to write a run like ours, and to look one up by its key, as the store grows; and its bytes."""
-    found = []
+    """Return the CPU seconds to write a run like ours and to look one up, and the bytes per run, as the store grows."""
+    measured = []
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "mlflow.db")
         client = mlflow.MlflowClient(f"sqlite:///{database}")
@@ -129,7 +137,7 @@ def mlflow_seconds(counts: tuple[int, ...]) -> list[dict]:
         empty = database.stat().st_size
         written = 0
         for count in counts:
-            began = time.process_time()
+            start = time.process_time()
             for number in range(written, count):
                 run = client.create_run(experiment, tags={"ldep.key": f"{number:064x}"})
                 client.log_batch(
@@ -139,16 +147,16 @@ def mlflow_seconds(counts: tuple[int, ...]) -> list[dict]:
                     tags=[RunTag(f"t{k}", "0" * 32) for k in range(TAGS)],
                 )
                 client.set_terminated(run.info.run_id)
-            write = (time.process_time() - began) / (count - written)
+            write = (time.process_time() - start) / (count - written)
             written = count
-            began = time.process_time()
+            start = time.process_time()
             for number in range(10):
-                held = client.search_runs([experiment], f"tags.`ldep.key` = '{number:064x}'", max_results=1)
-                assert len(held) == 1
-            look = (time.process_time() - began) / 10
+                runs = client.search_runs([experiment], f"tags.`ldep.key` = '{number:064x}'", max_results=1)
+                assert len(runs) == 1
+            look = (time.process_time() - start) / 10
             size = (database.stat().st_size - empty) / count
-            found.append({"runs": count, "write_seconds": write, "look_up_seconds": look, "bytes_a_run": size})
-    return found
+            measured.append({"runs": count, "write_seconds": write, "look_up_seconds": look, "bytes_per_run": size})
+    return measured
 
 
 def nothing(number: int) -> int:
@@ -156,27 +164,29 @@ def nothing(number: int) -> int:
 
 
 def dispatch_seconds() -> float:
-    """CPU seconds that the driver spends on a task that does nothing, in a pool of processes."""
+    """Return the CPU seconds that the driver spends on one task that does nothing, in a pool of processes."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         pool.submit(nothing, 0).result()
-        began = time.process_time()
+        start = time.process_time()
         assert [task.result() for task in [pool.submit(nothing, k) for k in range(TASKS)]] == list(range(TASKS))
-        return (time.process_time() - began) / TASKS
+        return (time.process_time() - start) / TASKS
 
 
 def suite_seconds(table: pd.DataFrame) -> pd.DataFrame:
-    """CPU seconds of each model on a set of the paper in the mean of its 30, all folds with tuning, by its law."""
+    """Return the CPU seconds of each model per data set, by its law: all folds with tuning, averaged over the 30."""
     entries = catalogue.load().values()
     rows = []
     for model, part in table.groupby("model", sort=False):
         whole = law(part[["m", "n"]], part["fit"] + part["tune"])
         each = [FOLDS * predict(whole, m=e.rows * (FOLDS - 1) / FOLDS, n=e.features) for e in entries]
-        rows.append({"model": model, "sets": part["dataset"].nunique(), **whole, "seconds_a_set": np.mean(each)})
+        rows.append(
+            {"model": model, "datasets": part["dataset"].nunique(), **whole, "seconds_per_dataset": np.mean(each)}
+        )
     return pd.DataFrame(rows)
 
 
 def scaling_rows() -> pd.DataFrame:
-    """The seeded fits of `python -m benchmarks scaling`, as rows of the same kind."""
+    """Return the measured fits of `python -m benchmarks scaling` in the form that `fits` returns."""
     by_rows = pd.read_csv(FOLDER / "scaling-rows.csv").assign(n=20, r=20).rename(columns={"rows": "m"})
     by_pieces = pd.read_csv(FOLDER / "scaling-pieces.csv").assign(m=10_000, n=20)
     by_pieces["r"] = 2 * by_pieces["pieces"]
@@ -187,19 +197,23 @@ def run() -> Report:
     report = Report("scale", "What a larger suite would cost, and what would break first")
     table = fits()
     tuned = table[(table["model"] == "ldep") & (table["solver"] == "anneal")]
-    ours = law(*(lambda f: (f[["m", "n", "r"]], f["fit"]))(pd.concat([tuned, scaling_rows()], ignore_index=True)))
+    annealed = pd.concat([tuned, scaling_rows()], ignore_index=True)
+    ours = law(annealed[["m", "n", "r"]], annealed["fit"])
     exact = table[table["solver"] == "ccp"]
     ratio = np.log(exact["fit"] / [ccp_seconds(row.m, row.n, 10, 10) for row in exact.itertuples()])
     suite = suite_seconds(table)
 
-    dvc = [dict(zip(("stages", "run", "nothing_to_do"), (count, *dvc_seconds(count)))) for count in STAGES]
+    dvc = []
+    for count in STAGES:
+        first, second = dvc_seconds(count)
+        dvc.append({"stages": count, "run": first, "nothing_to_do": second})
     lock = polynomial(STAGES, [row["run"] for row in dvc])
     tracking = mlflow_seconds(RUNS)
     dispatch = dispatch_seconds()
 
-    stages = 3 * SETS + 3
-    runs, tasks = SETS * SEEDS * MODELS, SETS * SEEDS * MODELS * FOLDS
-    compute = suite["seconds_a_set"].sum() * SETS * SEEDS
+    stages = 3 * DATASETS + 3
+    runs, tasks = DATASETS * SEEDS * MODELS, DATASETS * SEEDS * MODELS * FOLDS
+    compute = suite["seconds_per_dataset"].sum() * DATASETS * SEEDS
     repro = float(lock @ [1, stages, stages**2])
     write = np.mean([row["write_seconds"] for row in tracking])
     look = tracking[-1]["look_up_seconds"]
@@ -207,36 +221,38 @@ def run() -> Report:
         [
             ("fits and tuning", "parallel", compute, compute / CORES),
             (f"DVC: {SEEDS} x `dvc repro` of {stages:,} stages", "serial", SEEDS * repro, SEEDS * repro),
-            (f"MLflow: {runs:,} runs written", "serial", runs * write, runs * write),
-            (f"MLflow: {runs:,} look-ups of a key", "serial", runs * look, runs * look),
-            (f"pool: {tasks:,} fits handed out", "serial", tasks * dispatch, tasks * dispatch),
+            (f"MLflow: writing {runs:,} runs", "serial", runs * write, runs * write),
+            (f"MLflow: looking up {runs:,} runs", "serial", runs * look, runs * look),
+            (f"pool: dispatching {tasks:,} fits", "serial", tasks * dispatch, tasks * dispatch),
         ],
         columns=["what", "kind", "cpu_seconds", "wall_seconds"],
     )
     costs["wall_hours"] = costs["wall_seconds"] / 3600
     serial = costs[costs["kind"] == "serial"].sort_values("wall_seconds", ascending=False)
-    database = runs * tracking[-1]["bytes_a_run"] / 2**30
+    database = runs * tracking[-1]["bytes_per_run"] / 2**30
     report.note(
-        f"A fit of the ℓ-DEP by `anneal`, two starts: {ours['c']:.3g} m^{ours['m']:.2f} n^{ours['n']:.2f} "
-        f"r^{ours['r']:.2f} CPU seconds, for m rows, n features and r = r1 + r2 pieces; typically off by a factor of "
-        f"{ours['typical_factor']:.2f} ({len(tuned)} fits of {tuned['dataset'].nunique()} sets; those of scaling.md)."
+        f"A fit of the ℓ-DEP by `anneal` with two starts takes {ours['c']:.3g} m^{ours['m']:.2f} n^{ours['n']:.2f} "
+        f"r^{ours['r']:.2f} CPU seconds for m rows, n features and r = r1 + r2 pieces. A typical fit differs from this "
+        f"by a factor of {ours['typical_factor']:.2f}. The law is fitted to {len(tuned)} fits on "
+        f"{tuned['dataset'].nunique()} data sets and to those of scaling.md."
     )
     if len(exact):
         report.note(
-            f"A fit by exact CCP: what `pipeline/budget.py` estimates, times {np.exp(np.median(ratio)):.2f} in the "
-            f"median of {len(exact)} fits of {exact['dataset'].nunique()} sets; typically off by a factor of "
+            f"A fit by exact CCP takes {np.exp(np.median(ratio)):.2f} times the estimate of "
+            f"`pipeline/fitting/budget.py`, in the median of {len(exact)} fits on "
+            f"{exact['dataset'].nunique()} data sets. A typical fit differs from this by a factor of "
             f"{np.exp(np.median(np.abs(ratio - np.median(ratio)))):.2f}."
         )
     report.note(
-        f"`dvc repro` of S stages: {lock[0]:.2f} + {lock[1]:.3f} S + {lock[2]:.2g} S^2 CPU seconds. "
-        f"A run in MLflow: {write:.3f} CPU seconds and {tracking[-1]['bytes_a_run'] / 1024:.0f} KB. "
-        f"A task of the pool: {1e3 * dispatch:.2f} ms of the driver."
+        f"`dvc repro` of S stages takes {lock[0]:.2f} + {lock[1]:.3f} S + {lock[2]:.2g} S^2 CPU seconds. "
+        f"A run in MLflow takes {write:.3f} CPU seconds and {tracking[-1]['bytes_per_run'] / 1024:.0f} KB. "
+        f"Dispatching a task to the pool takes {1e3 * dispatch:.2f} ms of the driver."
     )
     report.note(
-        f"{SETS:,} sets like the paper's 30, {SEEDS} seeds, {MODELS} models, {FOLDS} folds, {CORES:,} cores: the fits "
-        f"take {compute / CORES / 3600:.0f} hours. Of what stays serial, the longest is {serial['what'].iloc[0]}: "
-        f"{serial['wall_hours'].iloc[0]:.0f} hours; then {serial['what'].iloc[1]}: {serial['wall_hours'].iloc[1]:.0f} "
-        f"hours. mlflow.db would have {database:.0f} GB."
+        f"With {DATASETS:,} data sets like the paper's 30, {SEEDS} seeds, {MODELS} models and {FOLDS} folds, the fits "
+        f"take {compute / CORES / 3600:.0f} hours on {CORES:,} cores. The longest serial parts are "
+        f"{serial['what'].iloc[0]} ({serial['wall_hours'].iloc[0]:.0f} hours) and {serial['what'].iloc[1]} "
+        f"({serial['wall_hours'].iloc[1]:.0f} hours). mlflow.db would grow to {database:.0f} GB."
     )
     report.table("costs", costs)
     report.table("laws", suite)

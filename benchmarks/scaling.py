@@ -1,9 +1,10 @@
-"""How do time and memory of a fit grow with the rows and with the pieces? And what does predict cost?"""
+"""How do the time and memory of a fit grow with the numbers of rows and pieces, and what does predict cost?"""
 
 from __future__ import annotations
 
 import resource
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,26 +22,26 @@ PIECES = (5, 10, 20, 40, 80)
 
 
 def exponent(sizes, seconds) -> float:
-    """The slope of a straight line through the logarithms."""
+    """Return the slope of the regression line through the logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
 def bare(model: LDEPClassifier, X: np.ndarray) -> np.ndarray:
-    """The two matrix products and maxima that predict cannot do without."""
+    """Compute the decision value with the two matrix products and maxima that predict needs at least."""
     return (X @ model.W_.T + model.c_).max(axis=1) - (X @ model.M_.T + model.d_).max(axis=1)
 
 
 def fastest(call, repeats: int = 15) -> float:
     times = []
     for _ in range(repeats):
-        began = time.perf_counter()
+        start = time.perf_counter()
         call()
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
     return min(times)
 
 
 def run() -> Report:
-    report = Report("scaling", "Growth with rows and pieces, and predict")
+    report = Report("scaling", "Growth of fit time with rows and pieces, and time of predict")
     rows = []
     for m in tqdm(ROWS, desc="rows"):
         X, y = data.synthetic(1, m, 20, noise=1.0)
@@ -60,19 +61,19 @@ def run() -> Report:
     with single_thread():
         for m in (1_000, 10_000, 100_000):
             Z = data.synthetic(2, m, 20)[0]
-            ours, least = fastest(lambda: model.predict(Z)), fastest(lambda: bare(model, Z))  # noqa: B023
+            ours, least = fastest(partial(model.predict, Z)), fastest(partial(bare, model, Z))
             costs.append({"rows": m, "predict_ms": 1e3 * ours, "bare_ms": 1e3 * least, "ratio": ours / least})
     predict = pd.DataFrame(costs)
     report.table("rows", by_rows)
     report.table("pieces", by_pieces)
     report.table("predict", predict)
     grow_m, grow_r = exponent(ROWS, by_rows["seconds"]), exponent(PIECES, by_pieces["seconds"])
-    report.claim("exponent of fit time in the rows, 1k to 100k, n = 20", grow_m, "<= 1.1", grow_m <= 1.1)
-    report.claim("exponent of fit time in the pieces, 5 to 80", grow_r, "<= 1.1", grow_r <= 1.1)
+    report.claim("exponent of fit time in the number of rows (1k to 100k, n = 20)", grow_m, "<= 1.1", grow_m <= 1.1)
+    report.claim("exponent of fit time in the number of pieces (5 to 80)", grow_r, "<= 1.1", grow_r <= 1.1)
     peak = by_rows["process_peak_mb"].max()
-    report.claim("peak memory of the process with 100k rows, MB", peak, "room to spare", peak < 4000)
+    report.claim("peak memory of the process with 100k rows, MB", peak, "< 4000", peak < 4000)
     worst = predict["ratio"].max()
-    report.claim("predict against two bare products and maxima, largest ratio", worst, "<= 1.3", worst <= 1.3)
+    report.claim("largest ratio of predict to two bare products and maxima", worst, "<= 1.3", worst <= 1.3)
     figure = Figure(figsize=(8, 3.2))
     for axes, table, x in zip(figure.subplots(1, 2), (by_rows, by_pieces), ("rows", "pieces")):
         axes.loglog(table[x], table["seconds"], "o-", color="#4477aa", label="measured")
@@ -82,7 +83,7 @@ def run() -> Report:
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(x)
-        axes.set_ylabel("CPU seconds of a fit")
+        axes.set_ylabel("CPU seconds per fit")
         axes.legend()
     figure.tight_layout()
     report.figure("growth", figure)

@@ -1,7 +1,7 @@
-"""Ten million rows that are never held: is the streamed ℓ-DEP as good as the one fitted in memory?
+"""Ten million rows that are never all in memory: is the streamed ℓ-DEP as good as one that is fitted in memory?
 
-The rows are those of a random ℓ-DEP with four pieces each, with noise on its decision value, so that the best boundary
-is known: tau = 0. Each way of training runs in a process of its own, which tells its CPU seconds and its peak memory.
+A random ℓ-DEP with r1 = r2 = 4 decides the classes, with noise on its decision value, so that the best boundary is
+known: tau = 0. Each way of training runs in a separate process, which reports its CPU seconds and its peak memory.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ WAYS = {
 
 
 def truth(X: np.ndarray) -> np.ndarray:
-    """tau of the known boundary."""
+    """Return tau of the known boundary."""
     rng = np.random.default_rng(1)
     return (X @ rng.normal(size=(X.shape[1], 4))).max(axis=1) - (X @ rng.normal(size=(X.shape[1], 4))).max(axis=1)
 
 
 def rows(number: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of one batch, and their classes."""
+    """Return the rows of one batch, and their classes."""
     rng = np.random.default_rng([2, number])
     X = rng.normal(size=(count, FEATURES))
     return X, (truth(X) + rng.normal(size=count) >= 0).astype(np.int8)
@@ -53,7 +53,7 @@ def write(path: Path) -> None:
     for number in range(ROWS // BATCH):
         X, y = rows(number, BATCH)
         table = pa.table([*X.T, y], names=[*names, "label"])
-        # Random digits do not shrink: compressing and looking for repetition would only cost time.
+        # Random digits cannot be compressed: trying to would only cost time.
         writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema, compression="none", use_dictionary=False)
         writer.write_table(table)
     if writer is not None:
@@ -61,7 +61,7 @@ def write(path: Path) -> None:
 
 
 class Batches:
-    """The batches of a Parquet file, from the disk each time."""
+    """The batches of a Parquet file, read from disk in every pass."""
 
     def __init__(self, path: Path):
         self.path, self.passes = path, 0
@@ -73,9 +73,9 @@ class Batches:
 
 
 def measure(way: str, path: Path) -> dict:
-    """Train in one way, in this process."""
+    """Train in one way, in this process, and test the model."""
     batches = Batches(path)
-    began, clock = time.process_time(), time.perf_counter()
+    cpu_start, wall_start = time.process_time(), time.perf_counter()
     if way == "streamed":
         model = StreamingLDEPClassifier(**SETTINGS).fit_batches(batches)
     elif way == "once":
@@ -89,7 +89,7 @@ def measure(way: str, path: Path) -> dict:
         for number, (some, labels) in enumerate(batches):
             X[number * BATCH : (number + 1) * BATCH], y[number * BATCH : (number + 1) * BATCH] = some, labels
         model = LDEPClassifier(**SETTINGS).fit(X, y)
-    cpu, wall = time.process_time() - began, time.perf_counter() - clock
+    cpu, wall = time.process_time() - cpu_start, time.perf_counter() - wall_start
     peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
     right = agree = hinge = 0.0
     for number in range(TEST // BATCH):
@@ -125,8 +125,8 @@ def run() -> Report:
 
 
 def compare(measured: list[dict], size: float) -> Report:
-    """The report, from what each way measured and the size of the file in MB."""
-    report = Report("streaming", "Ten million rows that are never held")
+    """Make the report from the measurements of each way and the size of the file in MB."""
+    report = Report("streaming", "Ten million rows that are never all in memory")
     best = 100 * np.mean(
         np.concatenate(
             [(truth(X) >= 0) == y for X, y in (rows(ROWS // BATCH + k, BATCH) for k in range(TEST // BATCH))]
@@ -135,14 +135,14 @@ def compare(measured: list[dict], size: float) -> Report:
     table = pd.DataFrame(measured).set_index("way")
     loss = table.loc["memory", "accuracy"] - table.loc["streamed", "accuracy"]
     peak = table.loc["streamed", "peak_mb"]
-    report.claim("accuracy lost against the fit in memory, points", loss, "<= 0.2", loss <= 0.2)
-    report.claim("peak memory of the streamed fit, MB", peak, "<= 600, file or not", peak <= 600)
+    report.claim("accuracy lost compared with the fit in memory, points", loss, "<= 0.2", loss <= 0.2)
+    report.claim("peak memory of the streamed fit, MB", peak, "<= 600", peak <= 600)
     report.note(
-        f"{ROWS:,} rows with {FEATURES} features, {size:.0f} MB as Parquet; {TEST:,} others for the test. "
-        f"Settings: {SETTINGS}. The known boundary itself has an accuracy of {best:.3f} %: the rest is noise."
+        f"Training: {ROWS:,} rows with {FEATURES} features, {size:.0f} MB as Parquet. Test: {TEST:,} other rows. "
+        f"Settings: {SETTINGS}. Because of the noise, even the known boundary has an accuracy of only {best:.3f} %."
     )
     report.note("\n".join(f"- `{way}`: {text}." for way, text in WAYS.items()))
-    report.note("Python with numpy, scikit-learn and pyarrow alone takes some 150 MB of each peak.")
+    report.note("Some 150 MB of each peak are Python with numpy, scikit-learn and pyarrow.")
     report.table("ways", table.reset_index())
     return report
 

@@ -1,1 +1,1 @@
-"""One file a competitor: a function `make()` that returns an unfitted scikit-learn classifier."""
+"""One file per competitor, with a function `make()` that returns an unfitted scikit-learn classifier."""

@@ -1,4 +1,4 @@
-"""The paper's way: the exact program in CVXPY + DCCP, from one random start."""
+"""The ℓ-DEP trained as in the paper: the exact program in CVXPY + DCCP, from one random start."""
 
 from ldep import LDEPClassifier
 

@@ -1,4 +1,4 @@
-"""The ℓ-DEP as it comes."""
+"""The ℓ-DEP with its default settings."""
 
 from ldep import LDEPClassifier
 

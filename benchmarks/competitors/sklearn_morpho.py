@@ -1,6 +1,6 @@
 """The ℓ-DEP of the package sklearn-morpho, with its defaults: a difference-of-convex algorithm on CVXPY.
 
-CVXPY's default solver is named, because beside an unlicensed MOSEK it would pick that, and stop.
+The solver is CVXPY's default, but it is named: CVXPY would prefer an installed, unlicensed MOSEK, and fail.
 """
 
 import numpy as np

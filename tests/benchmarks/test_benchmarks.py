@@ -80,6 +80,6 @@ def test_a_report_has_the_figures_and_the_command_that_made_them(tmp_path):
     report.claim("the answer", 42.0, "> 41", True)
     report.write(tmp_path)
     text = (tmp_path / "demo.md").read_text()
-    assert "| the answer |         42 | > 41       | yes       |" in text
+    assert "| the answer |       42 | > 41   | yes     |" in text
     assert "python -m benchmarks demo" in text
     assert pd.read_csv(tmp_path / "demo-rows.csv")["y"].sum() == 4.5
