@@ -1,9 +1,8 @@
 """L-BFGS for functions that may have kinks, with bounds on single coordinates.
 
 It uses the compact representation of the inverse Hessian by Byrd, Nocedal and Schnabel [1]_, and the weak Wolfe line
-search by bisection of Lewis and Overton [2]_, which needs no smoothness. scipy's L-BFGS-B requires the strong Wolfe
-conditions, and spends more time between two evaluations than the evaluations of a small problem take:
-`python -m benchmarks lbfgs` compares the two.
+search by bisection of Lewis and Overton [2]_, which needs no smoothness. `python -m benchmarks lbfgs` compares it with
+scipy's L-BFGS-B, whose line search requires the strong Wolfe conditions.
 
 References
 ----------
