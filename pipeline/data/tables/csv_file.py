@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import UserError
-from pipeline.data import line_length
-from pipeline.data.frames import categorical
+from pipeline.data.tables import line_length
+from pipeline.data.tables.frames import categorical
 from pipeline.encoding.cells import is_missing
 
 log = logging.getLogger(__name__)

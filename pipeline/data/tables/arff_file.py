@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import UserError
-from pipeline.data import line_length
-from pipeline.data.frames import categorical
+from pipeline.data.tables import line_length
+from pipeline.data.tables.frames import categorical
 
 
 def read(path: Path, encoding: str = "utf-8") -> pd.DataFrame:

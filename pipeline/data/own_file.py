@@ -1,0 +1,54 @@
+"""The user's own data: a file that `own_data` describes, checked before it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.common.digests import file_digest
+from pipeline.common.errors import UserError
+from pipeline.config.params import OwnData
+from pipeline.data.provenance import Provenance
+from pipeline.data.tables import read
+from pipeline.data.tables.frames import target_last
+
+
+def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
+    """Return a file of the user's, its target last, two classes, and no column without a value."""
+    path = Path(own.path)
+    if not path.is_file():
+        raise UserError(f"own_data.{name}.path: there is no file {path} (in {Path.cwd()}).")
+    frame = read(path, own.delimiter, own.encoding, own.target)
+    for column in own.ignore:
+        if column not in frame.columns:
+            raise UserError(f"{path}: there is no column '{column}' to ignore; mend own_data.{name}.ignore.")
+    frame = target_last(frame, own.target, own.ignore, str(path))
+    if frame.empty:
+        raise UserError(f"{path}: there are no rows.")
+    _check_classes(frame[own.target], own)
+    empty = [column for column in frame.columns[:-1] if frame[column].isna().all()]
+    if empty:
+        raise UserError(
+            f"{path}: the column '{empty[0]}' has no value in any row, so nothing can be imputed; "
+            f"fill it, or list it: own_data.{name}.ignore: [{', '.join(empty)}]."
+        )
+    return frame, Provenance("own file", file=own.path, md5=file_digest(path, "md5"))
+
+
+def _check_classes(target: pd.Series, own: OwnData) -> None:
+    unlabelled = np.flatnonzero(target.isna())
+    if unlabelled.size:
+        raise UserError(
+            f"{own.path}: the target '{own.target}' is missing in {unlabelled.size} rows, first in data row "
+            f"{unlabelled[0] + 1}; remove these rows."
+        )
+    classes = [str(category) for category in target.cat.categories]
+    if len(classes) != 2:
+        counts = target.value_counts()
+        shown = ", ".join(f"'{c}' ({counts[c]} rows)" for c in classes[:6]) + (", ..." if len(classes) > 6 else "")
+        raise UserError(
+            f"{own.path}: the target '{own.target}' has {len(classes)} class{'es' * (len(classes) != 1)}, "
+            f"not two: {shown}. This is a binary classifier: choose another column, or join classes."
+        )
