@@ -1,16 +1,9 @@
-"""docs/extending.md works as written: a reader who does what it says, from top to bottom, ends with a working project.
-
-The blocks of the page are carried out in a copy of the project:
-
-- yaml: the sections replace those of params.yaml;
-- python: the first line is a comment with a path; the block becomes that file, or is added to its end if it exists;
-- diff: applied by `git apply`;
-- sh: run by `sh -e`.
-"""
+"""docs/extending.md is carried out from top to bottom, in a copy of the project."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,15 +13,16 @@ import pandas as pd
 import pytest
 import yaml
 
+from tests.docs.test_code import overlaid
 from tests.support import pages
-from tests.support.snippets import overlaid
 
 PAGE = pages.ROOT / "docs/extending.md"
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("copy")
+def project(tmp_path_factory) -> Path:
+    """A copy of the two packages, with a command `ldep` that runs the copy."""
+    folder = tmp_path_factory.mktemp("project")
     for package in ("ldep", "pipeline"):
         shutil.copytree(pages.ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "data/own").mkdir(parents=True)
@@ -39,40 +33,54 @@ def copy(tmp_path_factory) -> Path:
     return folder
 
 
-def test_the_page_works_as_written(copy):
+def test_every_step_of_the_page_works(project):
     for block in pages.blocks(PAGE):
         if block.language == "yaml":
-            change_params(copy, block)
+            change_params(project, block)
         elif block.language == "python":
-            with (copy / block.text.splitlines()[0].removeprefix("# ")).open("a", encoding="utf-8") as file:
-                file.write(block.text)
-        elif block.language == "diff":
-            run(copy, ["git", "apply", "-"], block.text)
-        elif block.language == "sh":
-            run(copy, ["sh", "-e"], block.text)
-    table = pd.read_csv(copy / "results/haberman/results.csv")
+            change_code(project, block.text)
+        else:
+            run(project, block)
+    table = pd.read_csv(project / "results/haberman/results.csv")
     assert table.loc[table["metric"] == "mcc", "value"].notna().all()
-    assert set(pd.read_csv(copy / "results/irises/results.csv")["status"]) == {"ok"}
+    assert set(pd.read_csv(project / "results/irises/results.csv")["status"]) == {"ok"}
+    assert 'id="folds"' in (project / "report/report.html").read_text(encoding="utf-8")
 
 
-def change_params(copy: Path, block: pages.Block) -> None:
-    """Put the snippet into params.yaml, as the reader would; models of earlier snippets stay."""
-    path = copy / "params.yaml"
+def change_params(project: Path, block: pages.Block) -> None:
+    """Replace the sections of params.yaml that the block names. Models and classifiers of earlier blocks stay."""
+    path = project / "params.yaml"
     values = overlaid(block.text)
     if path.is_file():
         before = yaml.safe_load(path.read_text())
         values["models"] = before["models"]
         values["classifiers"] |= before["classifiers"]
-    # No network; and no worker processes and stored models, which take time.
+    # Without the network, and without the time that a process pool and stored models take.
     values |= {"data": {"source": "offline"}, "execution": {"seed": 0, "n_jobs": 1}, "tracking": {"models": False}}
     path.write_text(yaml.safe_dump(values, sort_keys=False))
 
 
-def run(copy: Path, command: list[str], text: str) -> None:
+def change_code(project: Path, block: str) -> None:
+    """Create the file that the first line names; or, if the block elides existing code, add the lines shown."""
+    heading, _, code = block.partition("\n")
+    path = project / heading.removeprefix("# ")
+    if "..." not in code:
+        assert not path.exists()
+        path.write_text(code)
+        return
+    imports, opening, entries = re.fullmatch(r"(.*?)\n\.\.\.\n(.*?\{\n)(.*?) +\.\.\.\n\}\n", code, re.DOTALL).groups()
+    text = path.read_text()
+    future = "from __future__ import annotations\n"
+    assert text.count(future) == text.count(opening) == 1
+    path.write_text(text.replace(future, f"{future}\n{imports}\n").replace(opening, opening + entries))
+
+
+def run(project: Path, block: pages.Block) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"} | {
-        "PATH": f"{copy / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(copy),
-        "GIT_CEILING_DIRECTORIES": str(copy.parent),
+        "PATH": f"{project / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(project),
     }
-    done = subprocess.run(command, input=text, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+    done = subprocess.run(
+        ["sh", "-e"], input=block.text, cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
