@@ -1,7 +1,7 @@
-"""How good is the ℓ-DEP on the paper's 30 sets, when one grid serves them all?
+"""How accurate is the ℓ-DEP on the paper's 30 data sets, with one grid of settings for all of them?
 
-In each of the paper's outer folds the setting is chosen by an inner 3-fold cross-validation of the training part; then
-one model is fitted with it, and a committee of five. The test part is used once, for the score.
+In each of the paper's outer folds an inner 3-fold cross-validation of the training part chooses the setting. One model
+and a committee of five are then fitted with it. The test part is used once, for the score.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _settings() -> list[dict]:
 
 
 SETTINGS = _settings()
-# After an inner fold, settings this many points behind the best one are given up.
+# After an inner fold, settings whose mean accuracy is this far below the best one are dropped.
 BEHIND = 0.05
 
 
@@ -53,17 +53,17 @@ def choose(X: np.ndarray, y: np.ndarray) -> tuple[dict, float]:
 
 
 def outer(name: str, number: int) -> dict:
-    """One outer fold of one set."""
+    """One outer fold of one data set."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         part = data.fold(name, number)
-        began = time.process_time()
+        started = time.process_time()
         setting, inner = choose(part.X, part.y)
         tuned = time.process_time()
         single = LDEPClassifier(**setting, random_state=0).fit(part.X, part.y)
         fitted = time.process_time()
         committee = LDEPCommittee(LDEPClassifier(**setting, n_init=1), random_state=0).fit(part.X, part.y)
-        together = time.process_time()
+        committee_fitted = time.process_time()
     return {
         "set": name,
         "fold": number,
@@ -71,16 +71,16 @@ def outer(name: str, number: int) -> dict:
         "inner": 100 * inner,
         "single": 100 * single.score(part.X_test, part.y_test),
         "committee": 100 * committee.score(part.X_test, part.y_test),
-        "tune_cpu_seconds": tuned - began,
+        "tune_cpu_seconds": tuned - started,
         "single_cpu_seconds": fitted - tuned,
-        "committee_cpu_seconds": together - fitted,
+        "committee_cpu_seconds": committee_fitted - fitted,
     }
 
 
 def run(names: tuple[str, ...] = data.NAMES, n_jobs: int = 2) -> Report:
-    report = Report("grid", "One grid, 30 sets, nested cross-validation")
-    began = time.perf_counter()
-    # The sets with the most cells first, so that no process is left alone with one at the end.
+    report = Report("grid", "One grid, 30 data sets, nested cross-validation")
+    started = time.perf_counter()
+    # Largest data sets first, so that no process is left alone with one of them at the end.
     order = sorted(names, key=lambda name: -data.load(name)[0].size)
     tasks = [delayed(outer)(name, number) for name in order for number in range(5)]
     results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
@@ -90,22 +90,22 @@ def run(names: tuple[str, ...] = data.NAMES, n_jobs: int = 2) -> Report:
     report.table("folds", rows)
     report.table("sets", table)
     mean = table[["single", "committee"]].mean()
-    report.claim("mean over the sets, single model", mean["single"], "> 89.4", mean["single"] > 89.4)
-    report.claim("mean over the sets, committee", mean["committee"], "> 89.7", mean["committee"] > 89.7)
+    report.claim("mean over the data sets, single model", mean["single"], "> 89.4", mean["single"] > 89.4)
+    report.claim("mean over the data sets, committee", mean["committee"], "> 89.7", mean["committee"] > 89.7)
     for name, least in (("hill-valley", 92), ("eeg-eye-state", 89)):
         if name in names:
             score = table.set_index("set").loc[name, "single"]
             report.claim(f"{name}, single model", score, f">= {least}", score >= least)
     report.note(
-        f"{len(SETTINGS)} settings, {time.perf_counter() - began:.0f} s on {n_jobs} processes, "
+        f"{len(SETTINGS)} settings, {time.perf_counter() - started:.0f} s on {n_jobs} processes, "
         f"{rows.filter(like='seconds').to_numpy().sum():.0f} s of CPU. The paper's means: ℓ-DEP 86.9, its best model "
-        "(MLP) 87.5, the best of its five models row by row 89.4."
+        "(MLP) 87.5, the best of its five models on each data set 89.4."
     )
     return report
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean and sample deviation by set, beside the paper's ℓ-DEP and its best model."""
+    """Mean and standard deviation per data set, next to the paper's ℓ-DEP and its best model."""
     by_set = rows.groupby("set", sort=False)
     theirs = paper.table()
     return pd.DataFrame(
