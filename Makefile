@@ -110,4 +110,5 @@ audit: $(READY) ## ask PyPI for known vulnerabilities of the pinned packages
 	python -m tools.audit
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
+	  .grimp_cache .import_linter_cache

@@ -52,6 +52,13 @@ def test_a_stage_depends_on_no_room_that_it_does_not_import(stage):
     assert [room for room in rooms if not any(covers([room], path) for path in imported)] == []
 
 
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_names_rooms_and_no_file_but_its_own(stage):
+    """A list of files would be out of date with the next new file of a room."""
+    files = [path for path in STAGES[stage].get("deps", []) if path.startswith("pipeline/") and path.endswith(".py")]
+    assert set(files) <= {f"pipeline/stages/{stage}.py"}
+
+
 @pytest.mark.parametrize(
     ("entry", "rooms"),
     [
