@@ -1,4 +1,4 @@
-"""Lists the data sets of the catalogue and the user's own, and where each can be had from now."""
+"""Lists the data sets of the catalogue and the user's own, and where each is available from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-// A click on a column's head sorts the table by it: numbers first falling, text first rising. Rows over all sets stay below.
+// A click on a column's title sorts the table: numbers in falling order first, text in rising order. Summary rows stay
+// at the bottom.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((head, column) => {
@@ -12,7 +13,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", falling ? "descending" : "ascending");
       rows.sort((a, b) => {
         const [x, y] = [key(a), key(b)];
-        if (x === "" || y === "") return (x === "") - (y === ""); // what is missing comes last
+        if (x === "" || y === "") return (x === "") - (y === ""); // missing values come last
         const order = numeric ? x - y : x.localeCompare(y, "en");
         return falling ? -order : order;
       });

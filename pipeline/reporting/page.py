@@ -89,7 +89,7 @@ def cards(data: ReportData) -> list[Card]:
     """Our models, the best of the others, and the paper's ℓ-DEP and best model."""
     accuracies = data.accuracies
     mean, printed = accuracies.over_datasets()["mean"], published_means(accuracies.datasets)
-    found = [
+    chosen = [
         Card(labels.label(model), mean[model], "mean accuracy", labels.family(model))
         for model in labels.OURS
         if model in accuracies.complete
@@ -97,13 +97,13 @@ def cards(data: ReportData) -> list[Card]:
     others = [model for model in accuracies.complete if labels.family(model) != "ldep"]
     if others:
         best = str(mean[others].idxmax())
-        found.append(Card(labels.label(best), mean[best], "best of the other models", labels.family(best)))
+        chosen.append(Card(labels.label(best), mean[best], "best of the other models", labels.family(best)))
     if len(printed) and len(printed) == len(accuracies.datasets):
-        found.append(Card("ℓ-DEP", printed["ldep"].mean(), "in the paper"))
+        chosen.append(Card("ℓ-DEP", printed["ldep"].mean(), "in the paper"))
         best = str(printed.mean().idxmax())
         if best != "ldep":
-            found.append(Card(labels.label(best), printed[best].mean(), "best model in the paper"))
-    return found
+            chosen.append(Card(labels.label(best), printed[best].mean(), "best model in the paper"))
+    return chosen
 
 
 def _solvers(data: ReportData) -> dict[str, Any] | None:

@@ -54,9 +54,9 @@ def test_the_bars_of_the_rank_diagram_are_drawn_from_left_to_right():
         name: {model: [value, value] for model, value in zip(models, np.roll(values, shift).tolist())}
         for shift, name in enumerate("abc")
     }
-    found = reported.report_data(datasets).ranks
-    assert found is not None
-    bars = [line for line in ranks.diagram(found).axes[0].lines if len(line.get_xdata()) == 8]
+    mean_ranks = reported.report_data(datasets).ranks
+    assert mean_ranks is not None
+    bars = [line for line in ranks.diagram(mean_ranks).axes[0].lines if len(line.get_xdata()) == 8]
     assert bars
     for bar in bars:
         assert list(bar.get_xdata()) == sorted(bar.get_xdata())
