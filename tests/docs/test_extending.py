@@ -56,7 +56,9 @@ def change_params(project: Path, block: pages.Block) -> None:
         values["models"] = before["models"]
         values["classifiers"] |= before["classifiers"]
     # Without the network, and without the time that a process pool and stored models take.
-    values |= {"data": {"source": "offline"}, "execution": {"seed": 0, "n_jobs": 1}, "tracking": {"models": False}}
+    if "data" not in yaml.safe_load(block.text):
+        values["data"] = {"source": "offline"}
+    values |= {"execution": {"seed": 0, "n_jobs": 1}, "tracking": {"models": False}}
     path.write_text(yaml.safe_dump(values, sort_keys=False))
 
 
