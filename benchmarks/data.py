@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from pipeline.config import catalogue
-from pipeline.stages import fetch, impute, split
+from pipeline.config.params import Data
+from pipeline.data.sources import choice
+from pipeline.stages import impute, split
 
 NAMES = tuple(catalogue.load())
 
@@ -24,7 +26,7 @@ class Fold(NamedTuple):
 @cache
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the features, the classes (0 and 1) and the fold of each row."""
-    frame, _ = fetch.fetch(catalogue.entry(name))
+    frame, _ = choice.fetch(catalogue.entry(name), Data())
     numbers, _ = impute.impute(frame)
     X, target = numbers.iloc[:, :-1].to_numpy(), frame.iloc[:, -1]
     return X, np.asarray(target.cat.codes), split.assign(target)

