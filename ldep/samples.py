@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Number
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ def check_weights(sample_weight, y: np.ndarray, class_weight) -> np.ndarray:
     y : ndarray of shape (n_samples,)
         The classes, as the user wrote them.
     class_weight : dict, "balanced" or None
-        Weights of the classes, as elsewhere in scikit-learn.
+        Weights of the classes; "balanced" gives all classes the same total weight.
 
     Returns
     -------
@@ -63,12 +64,25 @@ def check_weights(sample_weight, y: np.ndarray, class_weight) -> np.ndarray:
             f"sample_weight has the shape {weight.shape}, but there are {len(y)} samples: one weight each."
         )
     check_non_negative(weight, "`sample_weight`")
-    # "balanced" counts the samples that are there: one of weight zero is not.
-    present = weight > 0
-    if class_weight is not None and present.any():
-        weight = weight.copy()
-        weight[present] *= compute_sample_weight(class_weight, y[present])
-    return weight
+    if class_weight is None:
+        return weight
+    if class_weight == "balanced":
+        return weight * _balanced(y, weight)
+    return weight * compute_sample_weight(class_weight, y)
+
+
+def _balanced(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Factors that give all classes the same total weight.
+
+    scikit-learn's factors count the samples. These count their weights, so that a weight is a repetition here too; they
+    are scikit-learn's where all weights are 1.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    totals = np.array([math.fsum(weight[codes == code]) for code in range(len(classes))])
+    present = totals > 0
+    factors = np.ones(len(classes))
+    factors[present] = math.fsum(totals) / (present.sum() * totals[present])
+    return factors[codes]
 
 
 def check_both_present(y: np.ndarray, weight: np.ndarray, estimator: str) -> None:
@@ -105,12 +119,40 @@ def merge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
     direction = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
     peak = np.abs(X).max() if X.size else 0.0
     key = (X / max(peak, np.finfo(float).tiny) * direction).sum(axis=1)
-    order = np.lexsort((y, key))
+    order = _sort_ties(np.lexsort((y, key)), key, y, X)
     X, y, weight, key = X[order], y[order], weight[order], key[order]
+    X += 0.0  # -0.0 equals 0.0, and which of the two is kept must not depend on the order
     same = (key[1:] == key[:-1]) & (y[1:] == y[:-1])
     candidates = np.flatnonzero(same)
     same[candidates] = (X[candidates + 1] == X[candidates]).all(axis=1)
     first = np.flatnonzero(np.concatenate([[True], ~same]))
     if len(first) == len(X):
         return Samples(X, y, weight)
-    return Samples(X[first], y[first], np.add.reduceat(weight, first))
+    return Samples(X[first], y[first], _exact_sums(weight, first))
+
+
+def _sort_ties(order: np.ndarray, key: np.ndarray, y: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """The order with runs of equal key and class sorted by all columns: different rows may share a key."""
+    tied = (key[order][1:] == key[order][:-1]) & (y[order][1:] == y[order][:-1])
+    if not tied.any():
+        return order
+    run = np.cumsum(np.concatenate([[True], ~tied]))
+    in_run = np.concatenate([[False], tied]) | np.concatenate([tied, [False]])
+    rows = order[in_run]
+    order = order.copy()
+    order[in_run] = rows[np.lexsort((*X[rows].T[::-1], run[in_run]))]
+    return order
+
+
+def _exact_sums(weight: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Sums of the weights from each of the positions `first` to the next, rounded once: in any order the same.
+
+    A row of weight w that stands k times then weighs as much as one of weight k w.
+    """
+    sums = np.add.reduceat(weight, first)
+    if (weight == np.rint(weight)).all() and sums.sum() < 2**53:  # sums of integers are exact already
+        return sums
+    ends = np.append(first[1:], len(weight))
+    for group in np.flatnonzero(ends - first > 1):
+        sums[group] = math.fsum(weight[first[group] : ends[group]])
+    return sums

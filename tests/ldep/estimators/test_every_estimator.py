@@ -95,10 +95,25 @@ def test_an_integer_weight_is_a_repetition(estimator):
 
 
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not hasattr(e, "cv")], ids=lambda e: type(e).__name__)
-def test_the_order_of_the_rows_does_not_matter(estimator):
-    """Except for a committee, whose folds are cut in that order."""
-    order = np.random.default_rng(0).permutation(90)
-    assert_same_bits(fit(estimator), fit(estimator, X[order], y[order]))
+@pytest.mark.parametrize("hidden", [False, True], ids=["duplicate rows", "a column of 1e12"])
+def test_the_order_of_the_rows_does_not_matter(estimator, hidden):
+    """Except for a committee, whose folds are cut in that order. Duplicates have weights whose sums are rounded."""
+    rng = np.random.default_rng(0)
+    features, labels = X[np.arange(90) // 2], y[np.arange(90) // 2]
+    if hidden:
+        features, labels = np.column_stack([X, np.full(90, 1e12)]), y
+    weight, order = rng.uniform(0.1, 2.0, 90), rng.permutation(90)
+    one = fit(estimator, features, labels, weight)
+    other = fit(estimator, features[order], labels[order], weight[order])
+    np.testing.assert_array_equal(one.decision_function(features), other.decision_function(features))
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if hasattr(e, "class_weight")], ids=repr)
+def test_with_balanced_classes_an_integer_weight_is_a_repetition(estimator):
+    weight = np.random.default_rng(1).integers(1, 4, 90)
+    again = np.repeat(np.arange(90), weight)
+    weighted = fit(estimator, sample_weight=weight, class_weight="balanced")
+    assert_same_bits(weighted, fit(estimator, X[again], y[again], class_weight="balanced"))
 
 
 @each
