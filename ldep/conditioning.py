@@ -25,6 +25,8 @@ from ldep.samples import Samples
 
 # Beyond this many features the eigendecompositions cost more than they save, and columns are only scaled.
 ROTATE_UP_TO = 600
+# A feature whose mean is beyond this many standard deviations is centred in the fitted model: digits would be lost.
+LARGE_OFFSET = 1000.0
 # Eigenvalues of a matrix with a unit diagonal below this are rounding errors.
 RANK_TOL = 1e-13
 
@@ -39,12 +41,15 @@ class Coordinates:
         Mean of the features.
     basis : ndarray of shape (n_features, n_directions)
         The matrix B.
+    center : ndarray of shape (n_features,)
+        Origin of the fitted model: the mean of features that have a large offset, and 0 for the others.
     scale : ndarray of shape (n_features,), default=None
         Set where B only scales columns, and leaves out those of scale 0: products with B would be a waste.
     """
 
     mean: np.ndarray
     basis: np.ndarray
+    center: np.ndarray
     scale: np.ndarray | None = None
 
     def transform(self, centred: np.ndarray) -> np.ndarray:
@@ -54,19 +59,19 @@ class Coordinates:
         used = self.scale > 0
         return centred[:, used] * self.scale[used]
 
-    def to_user(self, theta: np.ndarray) -> np.ndarray:
-        """One row [slopes, offset] per piece in the user's coordinates, from theta in the solver's."""
+    def to_user(self, theta: np.ndarray, origin: np.ndarray | float = 0.0) -> np.ndarray:
+        """One row [slopes, value at `origin`] per piece in the user's coordinates, from theta in the solver's."""
         table = theta.reshape(-1, self.basis.shape[1] + 1)
         slopes = table[:, :-1] @ self.basis.T
-        return np.column_stack([slopes, table[:, -1] - slopes @ self.mean])
+        return np.column_stack([slopes, table[:, -1] - slopes @ (self.mean - origin)])
 
-    def to_solver(self, table: np.ndarray) -> np.ndarray:
-        """theta in the solver's coordinates, from one row [slopes, offset] per piece in the user's.
+    def to_solver(self, table: np.ndarray, origin: np.ndarray | float = 0.0) -> np.ndarray:
+        """theta in the solver's coordinates, from one row [slopes, value at `origin`] per piece in the user's.
 
         What the slopes do in directions that the solver's coordinates leave out is lost.
         """
         slopes = np.linalg.lstsq(self.basis, table[:, :-1].T, rcond=None)[0].T
-        return np.column_stack([slopes, table[:, -1] + table[:, :-1] @ self.mean]).ravel()
+        return np.column_stack([slopes, table[:, -1] + table[:, :-1] @ (self.mean - origin)]).ravel()
 
 
 def condition(
@@ -145,6 +150,8 @@ def choose_coordinates(
     """
     # The variance of a constant column is a rounding error of its mean.
     variance = np.where(variance <= np.square(1e-14 * np.abs(mean)), 0.0, variance)
+    has_offset = (variance > 0) & (np.abs(mean) > LARGE_OFFSET * np.sqrt(variance))
+    center = np.where(has_offset, mean, 0.0)
     kappa = alpha * n_pieces / total_weight
     norm_kappa = kappa if penalty == "norm" else 0.0
     with np.errstate(divide="ignore"):
@@ -153,7 +160,7 @@ def choose_coordinates(
         used = scale > 0
         basis = np.zeros((len(scale), int(used.sum())))
         basis[used, np.arange(basis.shape[1])] = scale[used]
-        return Coordinates(mean, basis, scale), alpha * scale[used] ** 2
+        return Coordinates(mean, basis, center, scale), alpha * scale[used] ** 2
     K = covariance(scale)
     K[np.diag_indices_from(K)] += norm_kappa * scale**2
     eigenvalues, Q = np.linalg.eigh(K)
@@ -168,4 +175,4 @@ def choose_coordinates(
         # What the penalty leaves of the unit curvature is the variance. Where nothing is left, the best slope is zero.
         varies = 1.0 - ridge * n_pieces / total_weight > RANK_TOL
         ridge, basis = ridge[varies], basis @ rotation[:, varies]
-    return Coordinates(mean, basis), ridge
+    return Coordinates(mean, basis, center), ridge

@@ -61,6 +61,11 @@ class LDEPClassifier(LinearPiecesClassifier):
         Pieces of the dilation.
     M_, d_ : ndarray of shape (r2, n_features), (r2,)
         Pieces of the erosion.
+    center_ : ndarray of shape (n_features,)
+        Origin from which tau and its explanation are computed: the training mean of features that lie more than 1000
+        standard deviations from zero, and 0 for all others.
+    offsets_at_center_ : ndarray of shape (r1 + r2,)
+        Values of the pieces at `center_`; they are `c_` and `d_` where that is 0.
     beta_, R1_, a_, R2_, b_ : float and ndarrays
         The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b).
     classes_ : ndarray of shape (2,)
@@ -170,7 +175,7 @@ class LDEPClassifier(LinearPiecesClassifier):
             verbose=self.verbose,
             estimator=type(self).__name__,
         )
-        self._set_pieces(coordinates.to_user(solution.theta))
+        self._set_solution(coordinates, solution.theta)
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ldep.conditioning import Coordinates
 from ldep.estimators.base import TauClassifier
 from ldep.explanation import explain_linear, like_input
 
@@ -22,15 +23,26 @@ class LinearPiecesClassifier(TauClassifier):
         """Set the fitted attributes from [W c; M d]."""
         self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
         self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
+        self.center_, self.offsets_at_center_ = np.zeros(table.shape[1] - 1), table[:, -1]
+
+    def _set_solution(self, coordinates: Coordinates, theta: np.ndarray) -> None:
+        """Set the fitted attributes from a solver's solution."""
+        self._set_pieces(coordinates.to_user(theta))
+        # c and d are far beyond tau where a feature has a large offset, and cancel: keep the values at the centre too.
+        self.center_ = coordinates.center
+        self.offsets_at_center_ = coordinates.to_user(theta, coordinates.center)[:, -1]
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
         tau = np.empty(len(X))
+        c, d = self.offsets_at_center_[: self.r1, None], self.offsets_at_center_[self.r1 :, None]
+        centred = self.center_.any()
         for first in range(0, len(X), CHUNK):
             rows = slice(first, first + CHUNK)
-            u = self.W_ @ X[rows].T
-            u += self.c_[:, None]
-            v = self.M_ @ X[rows].T
-            v += self.d_[:, None]
+            Z = X[rows] - self.center_ if centred else X[rows]
+            u = self.W_ @ Z.T
+            u += c
+            v = self.M_ @ Z.T
+            v += d
             np.subtract(u.max(axis=0), v.max(axis=0), out=tau[rows])
         return tau
 
@@ -38,7 +50,8 @@ class LinearPiecesClassifier(TauClassifier):
         """Compute the exact contribution of each feature to the decision value of each row.
 
         In the region of the active pieces i and j, tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
-        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`.
+        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`. Features with a large offset
+        are measured from `center_` instead of 0: they contribute (w_if - m_jf) (x_f - center_f).
 
         Parameters
         ----------
@@ -54,7 +67,8 @@ class LinearPiecesClassifier(TauClassifier):
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return like_input(explain_linear(rows, self.W_, self.c_, self.M_, self.d_), X)
+        c, d = self.offsets_at_center_[: self.r1], self.offsets_at_center_[self.r1 :]
+        return like_input(explain_linear(rows - self.center_, self.W_, c, self.M_, d), X)
 
     # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling are exact.
     @property

@@ -65,7 +65,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
 
     Attributes
     ----------
-    W_, c_, M_, d_, beta_, R1_, a_, R2_, b_, classes_
+    W_, c_, M_, d_, center_, offsets_at_center_, beta_, R1_, a_, R2_, b_, classes_
         As in `LDEPClassifier`.
     objective_ : float
         The value of the training problem at the solution: over all rows after `fit` and `fit_batches`, estimated from
@@ -271,7 +271,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         )
         weight = np.full(len(reservoir.key), reservoir.seen / len(reservoir.key))
         model.fit(reservoir.X, reservoir.y, sample_weight=weight)
-        self.W_, self.c_, self.M_, self.d_ = model.W_, model.c_, model.M_, model.d_
+        for name in ("W_", "c_", "M_", "d_", "center_", "offsets_at_center_"):
+            setattr(self, name, getattr(model, name))
         self.objective_, self.n_iter_ = model.objective_, 0
 
     def _refine(self, batches: Iterable, covariance: RunningCovariance) -> None:
@@ -290,10 +291,10 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
             pieces = LinearPieces((self.r1, self.r2), coordinates.basis.shape[1])
             checked = CheckedBatches(self, batches)
             problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows)
-            table = np.vstack([np.column_stack([self.W_, self.c_]), np.column_stack([self.M_, self.d_])])
-            theta = coordinates.to_solver(table)
+            table = np.column_stack([np.vstack([self.W_, self.M_]), self.offsets_at_center_])
+            theta = coordinates.to_solver(table, self.center_)
             solution = refine(problem, theta, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
-        self._set_pieces(coordinates.to_user(solution.theta))
+        self._set_solution(coordinates, solution.theta)
         self.objective_, self.n_iter_ = n_rows * solution.objective, solution.n_iter
         if not solution.converged:
             warnings.warn(

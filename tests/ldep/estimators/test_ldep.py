@@ -25,7 +25,7 @@ seeds = st.integers(0, 2**32 - 1)
 def model_of(W, c, M, d) -> LDEPClassifier:
     """A fitted model with these pieces."""
     model = LDEPClassifier(len(W), len(M))
-    model.W_, model.c_, model.M_, model.d_ = W, c, M, d
+    model._set_pieces(np.vstack([np.column_stack([W, c]), np.column_stack([M, d])]))
     model.classes_, model.n_features_in_ = np.array([0, 1]), W.shape[1]
     return model
 
@@ -79,6 +79,27 @@ def test_the_explanation_sums_to_tau(seed):
     np.testing.assert_allclose(explanation.decision, tau, rtol=1e-9, atol=1e-9)
     slopes = model.W_[explanation.dilation] - model.M_[explanation.erosion]
     np.testing.assert_array_equal(explanation.contributions, slopes * X)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_an_offset_of_the_features_costs_the_explanation_no_digits(offset, alpha):
+    """The offset is rounded away from the data first, so that both fits see the same numbers."""
+    shift = np.array([offset, -3 * offset])
+    X = (MOONS[0] + shift) - shift
+    shifted = LDEPClassifier(alpha=alpha, random_state=0).fit(X + shift, MOONS[1])
+    tau = shifted.decision_function(X + shift)
+    explanation = shifted.explain(X + shift)
+    error = explanation.contributions.sum(axis=1) + explanation.bias - tau
+    assert (np.abs(error) <= 1e-9 * np.maximum(np.abs(tau), 1)).all()
+    np.testing.assert_array_equal(shifted.center_ != 0, [True, True])
+    hinge = np.maximum(0, 1 - (2 * MOONS[1] - 1) * tau).sum()
+    penalty = alpha * (np.square(shifted.W_).sum() + np.square(shifted.M_).sum()) / 2
+    assert shifted.objective_ == pytest.approx(hinge + penalty, rel=1e-9)
+
+
+def test_ordinary_features_are_not_centred():
+    assert not LDEPClassifier(random_state=0).fit(MOONS[0] + 5.0, MOONS[1]).center_.any()
 
 
 def test_the_explanation_is_the_gradient_inside_a_region():
