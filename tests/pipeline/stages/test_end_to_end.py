@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import mlflow
@@ -76,10 +75,8 @@ def test_the_first_run_has_tracked_each_set_and_model_once(copy):
     assert len(killing.table(copy)) == 2 * 3 * 3 * 4
 
 
-def test_a_second_run_does_nothing_in_seconds(copy):
-    began = time.monotonic()
+def test_a_second_run_does_nothing(copy):
     assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
-    assert time.monotonic() - began < 10
 
 
 def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):

@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from importlib import metadata
 from pathlib import Path
 
@@ -300,10 +299,8 @@ def test_a_server_that_cannot_be_reached_is_said_before_any_work(root, tmp_path,
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
         before = {path: path.stat().st_mtime_ns for path in (root / ".ldep/fits").rglob("*")}
-        began = time.monotonic()
         with pytest.raises(UserError, match=rf"the tracking store {url} cannot be used: .*MLFLOW_TRACKING_URI"):
             train.run("tiny", params())
-    assert time.monotonic() - began < 20
     assert {path: path.stat().st_mtime_ns for path in (root / ".ldep/fits").rglob("*")} == before
 
 
