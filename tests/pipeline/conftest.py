@@ -1,4 +1,4 @@
-"""A project in a temporary folder, with a cache of the openml client and a server of its own."""
+"""Projects in temporary folders, with their own openml cache and OpenML server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
-    point_client_at(tmp_path, "http://127.0.0.1:9")  # no test asks the real OpenML: nothing listens here
+    point_client_at(tmp_path, "http://127.0.0.1:9")  # nothing listens here, so no test reaches the real OpenML
     return folder
 
 
@@ -42,7 +42,7 @@ def write_params(project: Path) -> Callable[..., None]:
 
 @pytest.fixture
 def server(tmp_path: Path, project: Path, write_params: Callable[..., None]) -> Iterator[OpenMLServer]:
-    """A server that the client is pointed at by its own settings file, holding haberman."""
+    """An OpenML server with haberman; the settings file of the openml client points to it."""
     write_params()
     with running() as server:
         point_client_at(tmp_path, server.url)
@@ -52,7 +52,7 @@ def server(tmp_path: Path, project: Path, write_params: Callable[..., None]) -> 
 
 @pytest.fixture
 def cache(server: OpenMLServer) -> Path:
-    """The cache of the client for this server, which already holds another set."""
+    """The openml cache for this server, with another data set in it."""
     folder = openml.cache_folder().parent
     fill_cache(folder, 40, "sonar", "Class", b"@RELATION sonar\n")
     return folder
@@ -74,7 +74,7 @@ def ldep(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -
 
 @pytest.fixture(scope="session")
 def registered_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose models are registered; to be read, not changed."""
+    """A project with registered models. Tests may read it, and must not change it."""
     from tests.support import registered
 
     return registered.make(tmp_path_factory.mktemp("registered"))
@@ -93,7 +93,7 @@ def trained_project(registered_project: Path, tmp_path: Path, monkeypatch: pytes
 
 @pytest.fixture
 def dvc_project(project: Path) -> Path:
-    """A git repository with the pipeline, on two small sets: a packaged one and a file of the user's."""
+    """A git repository with the pipeline and two small data sets: a packaged one and a file of the user."""
     for name in ("pipeline", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvcignore", "dvc.yaml"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():

@@ -24,7 +24,7 @@ classifiers:
 
 
 def environment(folder: Path, extra: str) -> Path:
-    """The folder with the commands of a new environment that has the wheel alone."""
+    """Install the wheel into a new environment; return the folder of its commands."""
     (wheel,) = (ROOT / "dist").glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv/bin"
@@ -33,22 +33,24 @@ def environment(folder: Path, extra: str) -> Path:
 
 
 def run(command: list[object], folder: Path, code: int = 0) -> str:
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MLFLOW_TRACKING_URI")}
-    done = subprocess.run(list(map(str, command)), cwd=folder, env=kept, capture_output=True, text=True, check=False)
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MLFLOW_TRACKING_URI")}
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def test_the_library_works_alone(tmp_path):
+def test_the_library_works_without_the_pipeline(tmp_path):
     bin_ = environment(tmp_path, "")
     code = (
         "import ldep; from ldep import LDEPClassifier; from sklearn.datasets import make_moons; "
         "X, y = make_moons(200, noise=0.1, random_state=0); "
         "print(ldep.__file__, LDEPClassifier(alpha=0.1, random_state=0).fit(X, y).score(X, y) > 0.98)"
     )
-    said = run([bin_ / "python", "-c", code], tmp_path)
-    assert str(tmp_path) in said
-    assert said.strip().endswith("True")
+    output = run([bin_ / "python", "-c", code], tmp_path)
+    assert str(tmp_path) in output
+    assert output.strip().endswith("True")
     installed = run([bin_ / "pip", "list", "--format", "freeze"], tmp_path)
     assert "mlflow" not in installed
 
@@ -75,7 +77,7 @@ def test_the_command_trains_registers_and_scores(pipeline):
     assert (scored["class"] == frame["label"]).mean() > 0.95
 
 
-def test_without_parameters_it_says_so(pipeline):
+def test_a_missing_params_yaml_is_an_error(pipeline):
     bin_, folder = pipeline
     empty = folder / "empty"
     empty.mkdir()

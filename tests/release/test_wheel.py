@@ -1,4 +1,4 @@
-"""What the wheel holds. That it works where nothing else is: `make wheel-test`."""
+"""The content of the wheel. `make wheel-test` checks that an installed wheel works."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> zipfile.ZipFile:
-    """Built from a copy, as setuptools leaves files beside the sources."""
+    """The wheel, built from a copy: setuptools leaves files beside the sources."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     for package in ("ldep", "pipeline"):
@@ -32,7 +32,7 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
     return zipfile.ZipFile(made)
 
 
-def test_it_holds_the_two_packages_with_their_data_and_nothing_else(wheel):
+def test_the_wheel_has_both_packages_with_their_data_and_nothing_else(wheel):
     expected = {
         path.relative_to(ROOT).as_posix()
         for package in ("ldep", "pipeline")
@@ -43,7 +43,7 @@ def test_it_holds_the_two_packages_with_their_data_and_nothing_else(wheel):
     assert "pipeline/config/catalogue.yaml" in expected
 
 
-def test_it_has_the_command_the_licence_and_the_extras(wheel):
+def test_the_wheel_has_the_command_the_licence_and_the_extras(wheel):
     info = f"ldep-{ldep.__version__}.dist-info"
     assert "ldep = pipeline.commands.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert f"{info}/licenses/LICENSE" in wheel.namelist()
