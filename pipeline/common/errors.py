@@ -1,4 +1,4 @@
-"""The one exception that users are meant to read, and others in its words."""
+"""The exception whose message is meant for the user, and helpers to write such messages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST = 300  # characters of another's message
+LONGEST = 300  # characters of the message of another library
 
 
 class UserError(Exception):
-    """Something the user can mend. The message says what was wrong, where, and what to do; no traceback is shown."""
+    """Something the user can fix. The message says what is wrong, where, and what to do; no traceback is shown."""
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, short enough for a sentence of ours: no full stop, no password, never empty."""
-    said = masked(str(error)).strip() or type(error).__name__
-    return said.splitlines()[0][:LONGEST].rstrip(". ") or type(error).__name__
+    """The first line of an exception's message, to embed in a sentence: no full stop, no password, never empty."""
+    message = masked(str(error)).strip() or type(error).__name__
+    return message.splitlines()[0][:LONGEST].rstrip(". ") or type(error).__name__
 
 
 def masked(text: str) -> str:
@@ -25,7 +25,7 @@ def masked(text: str) -> str:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """Return a ready clause that names what was probably meant, or all there is to choose from."""
+    """Return a clause that suggests the name that was probably meant, or lists all valid names."""
     valid = list(valid)
     close = get_close_matches(name.lower(), [v.lower() for v in valid], n=1, cutoff=0.6)
     if close:

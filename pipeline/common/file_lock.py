@@ -1,4 +1,4 @@
-"""One process at a time for a piece of work. The kernel frees the lock of a process that dies, however it dies."""
+"""A lock for work that only one process may do at a time. The kernel releases the lock of a process that dies."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def locked(path: Path, what: str) -> Iterator[None]:
-    """Hold the lock; wait for another process that does (a `dvc repro` that was killed leaves its stage running)."""
+    """Hold the lock, after waiting for a process that has it: a killed `dvc repro` leaves its stage running."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            log.warning("another process is at %s; waiting for it to end.", what)
+            log.warning("another process is working on %s; waiting for it to finish.", what)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

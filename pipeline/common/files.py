@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Atomic writing: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# It can be read only by setting it, for all threads: once.
+# The umask can only be read by setting it, which affects all threads, so it is read once.
 UMASK = os.umask(0)
 os.umask(UMASK)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside `path`; rename it onto `path` when the block ends well, else remove it.
+    """Yield a temporary path next to `path`; rename it to `path` if the block succeeds, and remove it otherwise.
 
-    The name is unique, so two processes that write the same file do not meet, and the last one wins.
+    The temporary name is unique, so two processes can write the same file; the last one wins.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -27,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        part.chmod(0o666 & ~UMASK)  # mkstemp gives 0600; this is what an ordinary file has
+        part.chmod(0o666 & ~UMASK)  # mkstemp creates files with 0600
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -39,5 +39,5 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any, infinite: bool = False) -> None:
-    """`infinite`: it has settings, and one of them may be .inf. Elsewhere that is a mistake, and no JSON for others."""
+    """Write JSON. `infinite` allows .inf, which a setting may be but which is not valid JSON for other programs."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=infinite) + "\n")

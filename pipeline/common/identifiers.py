@@ -1,4 +1,4 @@
-"""Names that become parts of paths and of commands."""
+"""Names that become part of paths and commands."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 def safe(name: str) -> str:
-    """The name, or a ValueError: nothing in it may climb out of a folder or mean something to a shell."""
+    """Return the name; ValueError if it could leave a folder or have a special meaning in a shell."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name) or len(name) > 100:
         raise ValueError(
             "a name has letters, digits, '-', '_' and '.', "
-            "starts with a letter, a digit or '_', and is at most 100 long"
+            "starts with a letter, a digit or '_', and has at most 100 characters"
         )
     return name

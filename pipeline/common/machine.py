@@ -1,4 +1,4 @@
-"""What a measured number was measured with."""
+"""The commit, library versions and machine behind a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bar on a terminal; plain lines, from the stages' own log, elsewhere."""
+"""Progress: a bar on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ log = logging.getLogger(__name__)
 
 
 def over(names: Sequence[str], what: str) -> Iterator[str]:
-    """Yield each name, showing how far the work has come."""
+    """Yield each name and show the progress."""
     if len(names) > 1 and sys.stderr.isatty():
         from tqdm import tqdm
         from tqdm.contrib.logging import logging_redirect_tqdm
 
-        with logging_redirect_tqdm(), tqdm(names, desc=what, unit="set") as bar:
+        with logging_redirect_tqdm(), tqdm(names, desc=what, unit="data set") as bar:
             for name in bar:
                 bar.set_postfix_str(name)
                 yield name
@@ -29,7 +29,10 @@ def over(names: Sequence[str], what: str) -> Iterator[str]:
 
 @contextmanager
 def of_study(what: str, trials: int) -> Iterator[Callable[[int, float], None]]:
-    """A function that is told, after each trial, how many are done and the best value; in a log it says better ones."""
+    """Yield a function to call after each trial with the number of finished trials and the best value so far.
+
+    In a log it writes a line only when the best value improves.
+    """
     if sys.stderr.isatty():
         from tqdm import tqdm
 

@@ -1,1 +1,1 @@
-"""What the project is told: params.yaml, the catalogue of data sets, and the locations of files."""
+"""The configuration: params.yaml, the catalogue of data sets, and the locations of files."""

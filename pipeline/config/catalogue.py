@@ -1,26 +1,22 @@
-"""The paper's data sets: what they are called, where they are, and what must be found in them."""
+"""The catalogue of the paper's data sets: names, OpenML ids, and the properties that the data must have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from pipeline.common import identifiers
 from pipeline.common.errors import UserError, nearest
 
-if TYPE_CHECKING:
-    pass
-
 FILE = Path(__file__).with_name("catalogue.yaml")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of catalogue.yaml; the file's head explains the fields."""
+    """One row of catalogue.yaml; the head of the file explains the fields."""
 
     name: str
     title: str

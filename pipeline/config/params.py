@@ -1,4 +1,4 @@
-"""params.yaml, checked once, at the door. A new section is one more class, and one more field of Params."""
+"""The validation of params.yaml. A new section is one class and one field of Params."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Params(Section):
         known = catalogue.load()
         for name in self.own_data:
             if name in known:
-                raise ValueError(f"own_data.{name}: the catalogue has a set of this name; choose another")
+                raise ValueError(f"own_data.{name}: the catalogue has a data set of this name; choose another")
         for name in self.datasets:
             if name not in known and name not in self.own_data:
                 hint = nearest(name, [*known, *self.own_data])
@@ -112,7 +112,7 @@ class Params(Section):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key stands once: PyYAML would take the last one, and say nothing of the others."""
+    """A YAML loader that rejects duplicate keys, of which PyYAML would silently use the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -122,7 +122,9 @@ class _Loader(yaml.SafeLoader):
             if key.value in seen:
                 line = key.start_mark.line + 1
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"'{key.value}' stands twice, the second time in line {line}; remove one of them"
+                    None,
+                    None,
+                    f"the key '{key.value}' appears twice, the second time in line {line}; remove one of them",
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -133,7 +135,7 @@ def load(path: Path = paths.PARAMS) -> Params:
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError:
-        raise UserError(f"{path} is not here; run this in the project's folder, or pass --params.") from None
+        raise UserError(f"{path} does not exist; run this in the project folder, or pass --params.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}.") from None
     except yaml.YAMLError as error:
@@ -142,7 +144,7 @@ def load(path: Path = paths.PARAMS) -> Params:
 
 
 def check(values: Any, where: str = "params.yaml") -> Params:
-    """Check parameters that are at hand as plain values."""
+    """Check parameters given as plain values."""
     if not isinstance(values, dict):
         raise UserError(f"{where} holds {type(values).__name__}, not a mapping of sections (data, datasets, ...).")
     try:

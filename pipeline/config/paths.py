@@ -1,4 +1,4 @@
-"""Where each stage's files stand, under the project's folder (the one with params.yaml)."""
+"""File locations of each stage, relative to the project folder (the one with params.yaml)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def raw(name: str, data: Path = DATA) -> Path:
 
 
 def provenance(name: str, data: Path = DATA) -> Path:
-    # Not beside the data: its time of day would make every later stage run again.
+    # Not next to the data: its timestamp would make every later stage run again.
     return data / "provenance" / f"{name}.json"
 
 
@@ -33,12 +33,12 @@ def folds(name: str, data: Path = DATA) -> Path:
 
 
 RESULTS = Path("results")
-METRICS = Path("metrics/sets")  # of each set
-MEANS = Path("metrics/mean.json")  # over the sets
-TUNED = Path("tuned")  # no stage: `ldep tune`
+METRICS = Path("metrics/sets")  # one file per data set
+MEANS = Path("metrics/mean.json")  # the means over the data sets
+TUNED = Path("tuned")  # written by `ldep tune`, which is not a stage
 PLOTS = Path("plots")
-REGISTRY = Path("registry")  # what was decided about each set's final model
+REGISTRY = Path("registry")  # the decision about the final model of each data set
 REPORT = Path("report")
-STATE = Path(".ldep")  # ours alone, neither git's nor DVC's: what a rerun would only compute again
+STATE = Path(".ldep")  # tracked by neither git nor DVC: work that can be computed again
 LOCKS = STATE / "locks"
-ANSWERED = STATE / "answered"  # which tracking store has
+ANSWERED = STATE / "answered"  # the tracking stores that have answered before

@@ -111,7 +111,7 @@ def test_an_unknown_data_set_gets_a_suggestion(project, write_params, ldep):
 def test_a_missing_params_yaml_is_an_error(project, ldep):
     code, _, text = ldep("fetch")
     assert code == 1
-    assert "params.yaml is not here" in text
+    assert "params.yaml does not exist" in text
 
 
 def test_the_list_shows_where_each_data_set_is_available(project, write_params, ldep):

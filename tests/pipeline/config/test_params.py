@@ -73,10 +73,10 @@ def test_own_data_is_taken():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "is not here"),
+        (None, "does not exist"),
         (b"datasets: [banana", "not valid YAML"),
-        (b"datasets: [banana]\nmodels: []\ndatasets: [wdbc]\n", "'datasets' stands twice, the second time in line 3"),
-        (b"split: {seed: 1, seed: 2}\n", "'seed' stands twice"),
+        (b"datasets: [banana]\nmodels: []\ndatasets: [wdbc]\n", "'datasets' appears twice, the second time in line 3"),
+        (b"split: {seed: 1, seed: 2}\n", "'seed' appears twice"),
         (b"? [a]\n: 1\n", "not valid YAML"),
         (b"\xff\xfe\x00", "cannot be read"),
     ],

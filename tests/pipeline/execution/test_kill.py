@@ -110,6 +110,6 @@ def test_a_second_run_waits_for_the_first(uninterrupted, tmp_path):
         time.sleep(0.05)
     said = killing.finish(folder, "ldep", "train")
     assert first.wait(timeout=60) == 0
-    assert "another process is at the models of tiny; waiting for it to end" in said
+    assert "another process is working on the models of tiny; waiting for it to finish" in said
     assert killing.check_runs(folder, "suite") == 3
     pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))
