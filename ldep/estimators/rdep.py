@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -16,11 +18,16 @@ from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.dep import DEPClassifier
 from ldep.initialization import MORPHOLOGICAL_STARTS
+from ldep.interrupts import interruptible
 from ldep.seeds import draw_seeds, set_random_states
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 
 KERNELS = ("linear", "rbf", "poly")
+# Iterations of a default SVC. Scaled data need some hundred per sample at most; without a bound libsvm may never end.
+SVC_MAX_ITER = 1_000_000
+# Root mean square of a feature beyond which the features are standardised.
+LARGEST_RMS = 10.0
 # A bootstrap draws a sample at most this often on average, however large the weights.
 MAX_DRAWS = 10**6
 
@@ -32,6 +39,9 @@ class RDEPClassifier(TauClassifier):
     These values are larger where the positive class is likelier, in units of the margin: the order and the scale that a
     DEP presupposes and that features seldom have. The DEP is then trained on the values of the same samples.
 
+    Features with a root mean square beyond 10 are standardised first, with a warning: the classifiers might not
+    converge on them.
+
     Parameters
     ----------
     mapping : {"ensemble", "bagging"}, default="ensemble"
@@ -39,7 +49,8 @@ class RDEPClassifier(TauClassifier):
         bootstrap samples, drawn within each class.
     estimators : list of estimators, default=None
         Binary classifiers with `decision_function` whose `fit` takes `sample_weight`. None is SVCs with a linear, an
-        RBF and a polynomial kernel for "ensemble", and one with an RBF kernel for "bagging".
+        RBF and a polynomial kernel for "ensemble", and one with an RBF kernel for "bagging", of at most a million
+        iterations each.
     n_estimators : int, default=10
         Size of the bag. An ensemble is as large as `estimators`.
     solver : {"anneal", "ccp"}, default="anneal"
@@ -67,6 +78,8 @@ class RDEPClassifier(TauClassifier):
     ----------
     estimators_ : list of estimators
         The fitted rho_j.
+    center_, scale_ : ndarray of shape (n_features,)
+        What the features are standardised by; 0 and 1 where no feature is large.
     dep_ : DEPClassifier
         The DEP on their decision values.
     beta_, a_, b_ : float, ndarray of shape (n_estimators,)
@@ -158,6 +171,8 @@ class RDEPClassifier(TauClassifier):
         """
         X, signs, weight = self._check_samples(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
+        self.center_, self.scale_ = self._choose_scale(X, weight)
+        scaled = self._scaled(X)
         models = self._unfitted()
         weights = [weight] * len(models)
         if self.mapping == "bagging":
@@ -166,7 +181,7 @@ class RDEPClassifier(TauClassifier):
         *seeds, dep_seed = draw_seeds(random_state, len(models) + 1)
         models = [set_random_states(clone(model), seed) for model, seed in zip(models, seeds)]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(model, X[drawn > 0], signs[drawn > 0], drawn[drawn > 0])
+            delayed(_fit)(model, scaled[drawn > 0], signs[drawn > 0], drawn[drawn > 0])
             for model, drawn in zip(models, weights)
         )
         with single_thread():
@@ -188,7 +203,8 @@ class RDEPClassifier(TauClassifier):
     def _unfitted(self) -> list:
         """The estimators to clone and fit."""
         if self.estimators is None:
-            models = [SVC(kernel=kernel) for kernel in (KERNELS if self.mapping == "ensemble" else ("rbf",))]
+            kernels = KERNELS if self.mapping == "ensemble" else ("rbf",)
+            models = [SVC(kernel=kernel, max_iter=SVC_MAX_ITER) for kernel in kernels]
         else:
             models = self.estimators
         if not models:
@@ -204,7 +220,31 @@ class RDEPClassifier(TauClassifier):
 
     def _rho(self, X: np.ndarray) -> np.ndarray:
         """The decision values of the estimators, one column each."""
-        return np.column_stack([model.decision_function(X) for model in self.estimators_])
+        scaled = self._scaled(X)
+        return np.column_stack([model.decision_function(scaled) for model in self.estimators_])
+
+    def _choose_scale(self, X: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and deviation to standardise by, with a warning; 0 and 1 where no feature is large."""
+        with single_thread():
+            share = weight / weight.sum()
+            square = share @ np.square(X)
+            if (square <= LARGEST_RMS**2).all():
+                return np.zeros(X.shape[1]), np.ones(X.shape[1])
+            center = share @ X
+            deviation = np.sqrt(share @ np.square(X - center))
+        warnings.warn(
+            f"RDEPClassifier standardised the features: column {int(square.argmax())} of X has the root mean square "
+            f"{np.sqrt(square.max()):.4g}, and support vector classifiers need features of size 1. Standardise them "
+            "yourself, for example with sklearn.preprocessing.StandardScaler, to avoid this warning.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        varies = deviation > 1e-14 * np.abs(center)
+        return center, np.where(varies, deviation, 1.0)
+
+    def _scaled(self, X: np.ndarray) -> np.ndarray:
+        """The features as the estimators see them."""
+        return (X - self.center_) / self.scale_
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
         return self.dep_.decision_function(self._rho(X))
@@ -226,4 +266,4 @@ def bootstrap(signs: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -
 
 def _fit(model, X, y, sample_weight):
     with single_thread():
-        return model.fit(X, y, sample_weight=sample_weight)
+        return interruptible(model.fit, X, y, sample_weight=sample_weight)

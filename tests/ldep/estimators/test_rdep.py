@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_moons
+from sklearn.exceptions import DataConversionWarning
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.svm import SVC
@@ -56,6 +57,27 @@ def test_the_users_estimators_are_used_in_turn():
     bag = RDEPClassifier("bagging", estimators=mine, n_estimators=3).fit(X, y)
     assert [svc.kernel for svc in bag.estimators_] == ["linear", "rbf", "linear"]
     assert not hasattr(mine[0], "support_")
+
+
+def test_large_features_are_standardised_with_a_warning():
+    """Without it the linear SVC does not end on a column around 1920."""
+    X, y = moons()
+    years = np.column_stack([X, np.random.default_rng(0).integers(1890, 1950, len(X))])
+    with pytest.warns(DataConversionWarning, match="column 2 of X has the root mean square 19"):
+        model = RDEPClassifier(random_state=0).fit(years, y)
+    assert model.score(years, y) > 0.9
+    np.testing.assert_allclose(model.center_, years.mean(axis=0))
+    np.testing.assert_allclose(model.scale_, years.std(axis=0))
+
+
+def test_ordinary_features_are_used_unchanged():
+    model = RDEPClassifier(random_state=0).fit(*moons())
+    assert not model.center_.any()
+    assert (model.scale_ == 1.0).all()
+
+
+def test_the_default_classifiers_are_bounded():
+    assert all(svc.max_iter == 1_000_000 for svc in RDEPClassifier().fit(*moons()).estimators_)
 
 
 @given(st.lists(st.floats(0.01, 50.0), min_size=4, max_size=30), st.integers(0, 2**32 - 1))
