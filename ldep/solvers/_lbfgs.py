@@ -107,7 +107,7 @@ class Curvature:
     def add(self, s: np.ndarray, y: np.ndarray) -> None:
         """Add a pair, in place of the oldest one when the memory is full. A pair without curvature is ignored."""
         product, square = float(s @ y), float(y @ y)
-        if not product > 1e-10 * square:
+        if not (square > 0.0 and product > 1e-10 * square):  # the square may underflow to zero
             return
         k = self.count
         if k == self.memory:

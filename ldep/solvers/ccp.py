@@ -41,6 +41,8 @@ ZERO = 1e-9
 TILT = 1e-3
 # The size of a kick's random change, relative to the parameters.
 KICK_SCALE = 0.3
+# HiGHS's tolerances are absolute: costs of another size are scaled.
+LEAST_COST, LARGEST_COST = 1e-3, 1e6
 
 
 def solve(
@@ -192,13 +194,16 @@ def solve_by_highs(problem: Problem[Pieces], star: np.ndarray) -> np.ndarray:
             blocks.append(sparse.hstack([added - subtracted, slack]))
             right.append(subtracted_constant - constant - 1.0)
     free = [(None, None)] * pieces.n_parameters if pieces.bounds is None else list(zip(*pieces.bounds))
-    result = linprog(
-        np.concatenate([np.zeros(pieces.n_parameters), problem.weight]),
-        A_ub=sparse.vstack(blocks, format="csr"),
-        b_ub=np.concatenate(right),
-        bounds=[*free, *[(0, None)] * m],
-        method="highs-ipm",
+    A_ub, b_ub = sparse.vstack(blocks, format="csr"), np.concatenate(right)
+    cost = np.concatenate([np.zeros(pieces.n_parameters), problem.weight])
+    if not LEAST_COST <= cost.max() <= LARGEST_COST:
+        cost = cost / cost.max()
+    # The interior point fails on some LPs that the simplex method solves.
+    for method in ("highs-ipm", "highs-ds"):
+        result = linprog(cost, A_ub=A_ub, b_ub=b_ub, bounds=[*free, *[(0, None)] * m], method=method)
+        if result.x is not None:
+            return result.x[: pieces.n_parameters]
+    raise RuntimeError(
+        f"HiGHS did not solve a subproblem of the convex-concave procedure: {result.message} Standardise the features "
+        "or use solver='anneal'."
     )
-    if result.x is None:
-        raise RuntimeError(f"HiGHS did not solve a subproblem of the convex-concave procedure: {result.message}")
-    return result.x[: pieces.n_parameters]

@@ -70,6 +70,19 @@ def test_a_revived_piece_takes_over_samples_and_hardly_changes_the_objective():
     assert problem.objective(revived) == pytest.approx(problem.objective(theta), abs=1e-2 * len(problem.X))
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1.0, 1e12, 1e30])
+def test_highs_solves_problems_with_extreme_weights(scale):
+    """F is proportional to the weights, so that the scale does not move the minimum."""
+    samples = noisy_samples(0, m=40, n=2)
+    weight = np.random.default_rng(0).uniform(0.1, 1.0, 40)
+    problem = Problem(samples.X, samples.y, scale * weight, MorphologicalPieces(2), np.zeros(2))
+    reference = Problem(samples.X, samples.y, weight, MorphologicalPieces(2), np.zeros(2))
+    theta = np.array([0.5, 0.1, -0.2, 0.3, 0.0])
+    star = ccp.subtracted_pieces(problem, theta)
+    bound = convex_bound(reference, star, ccp.solve_by_highs(problem, star))
+    assert bound == pytest.approx(convex_bound(reference, star, ccp.solve_by_highs(reference, star)), rel=1e-3)
+
+
 def test_highs_refuses_a_quadratic_program():
     problem = noisy_problem(0, 1.0)
     with pytest.raises(ValueError, match="'highs' needs alpha = 0"):

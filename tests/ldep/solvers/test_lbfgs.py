@@ -45,6 +45,13 @@ def test_ends_where_nothing_is_lower():
     assert len(calls) < 20
 
 
+def test_a_change_of_the_gradient_whose_square_underflows_is_ignored():
+    """A penalty of 1e-300 makes such changes. Dividing by the square was a ZeroDivisionError."""
+    curvature = Curvature(2, memory=5)
+    curvature.add(np.ones(2), np.full(2, 1e-170))
+    assert curvature.count == 0
+
+
 def test_ends_when_after_returns_true():
     values = []
 
