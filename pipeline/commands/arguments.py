@@ -31,9 +31,12 @@ def tune(parser: ArgumentParser) -> None:
 
 def score(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL_URI", help="models:/NAME@ALIAS, models:/NAME/VERSION, or a folder")
-    parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv or .parquet file of any size")
+    parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv, .arff or .parquet file of any size")
     parser.add_argument("target", metavar="OUT", type=Path, help="the .csv or .parquet file to write")
     parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
+    parser.add_argument("--delimiter", default=",", help=r"between the cells of a .csv file; \t is a tab (default: ,)")
+    parser.add_argument("--decimal", default=".", help="decimal sign of the numbers in a .csv file (default: .)")
+    parser.add_argument("--encoding", default="utf-8", help="encoding of a .csv or .arff file (default: utf-8)")
 
 
 def serve(parser: ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 """A model of a Parquet file of any size, in memory that does not grow with it: `ldep stream`.
 
 The file is read several times, a piece at a time: for the encoder, for the scaler, and by the classifier. A part of the
-rows is held out, for the accuracy that is told and for the probabilities.
+rows is held out, to measure the accuracy and to fit the probabilities.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 import mlflow.pyfunc
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from ldep import StreamingLDEPClassifier
-from pipeline.commands.score import ROWS, with_dictionaries
-from pipeline.common.errors import UserError, nearest
-from pipeline.encoding.cells import MISSING
+from pipeline.common.errors import UserError
+from pipeline.data.tables import Table, open_table
+from pipeline.encoding import cells
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.registry import versions
 from pipeline.serving import calibration
 
 log = logging.getLogger(__name__)
 HELD_OUT, MOST_HELD_OUT = 0.1, 100_000  # share of the rows, and how many at most
-MOST_CATEGORIES = 10_000  # of a nominal column: all are held, and one that numbers the rows is no feature
+MOST_CATEGORIES = 10_000  # of a nominal column: all are in memory, and a column that numbers the rows is no feature
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
     file = _open(source, target, ignore)
     with tqdm(unit=" rows", unit_scale=True, disable=None) as bar:
         scanned = scan(file, bar)
-        rows = Rows(file, scanned, seed, bar)
+        rows = StreamedRows(file, scanned, seed, bar)
         for X, _ in rows:
             rows.scaler.partial_fit(X)
         rows.ready = True
@@ -65,42 +65,31 @@ def run(
     pipe = Pipeline([("encode", scanned.encoder), ("scale", rows.scaler), ("model", model)])
     both = 0 < positive.sum() < len(positive)
     _save(folder, pipe, calibration.fit(values, positive) if both else None)
-    told = {"rows": scanned.rows, "held_out": len(values), "accuracy": accuracy, "passes": rows.passes}
-    log.info(
-        "%s: %d rows, %d passes, %.0f s; accuracy %.2f %% on %d rows held out.",
-        folder, scanned.rows, rows.passes + 1, time.monotonic() - began, 100 * accuracy, len(values),
-    )  # fmt: skip
-    return told
+    seconds = time.monotonic() - began
+    log.info("%s: %d rows in %d passes, %.0f s.", folder, scanned.rows, rows.passes + 1, seconds)
+    log.info("%s: accuracy %.2f %% on %d rows that were held out.", folder, 100 * accuracy, len(values))
+    return {"rows": scanned.rows, "held_out": len(values), "accuracy": accuracy, "passes": rows.passes}
 
 
 @dataclass
 class File:
-    source: Path
+    table: Table
     target: str
     columns: list[str]
 
     def pieces(self) -> Iterator[pa.Table]:
-        file = pyarrow.parquet.ParquetFile(self.source, pre_buffer=False)  # a buffer would hold what was read
-        for batch in file.iter_batches(batch_size=ROWS, columns=[*self.columns, self.target]):
-            yield with_dictionaries(pa.Table.from_batches([batch]))
+        return self.table.pieces([*self.columns, self.target])
 
 
 def _open(source: Path, target: str, ignore: Sequence[str]) -> File:
     if source.suffix not in (".parquet", ".pq"):
-        raise UserError(f"{source}: not .parquet; other formats cannot be read again and again at speed.")
-    if not source.is_file():
-        raise UserError(f"{source} is not here.")
-    try:
-        names = pyarrow.parquet.ParquetFile(source).schema_arrow.names
-    except (OSError, pa.ArrowInvalid) as error:
-        raise UserError(f"{source} is not a readable Parquet file: {error}.") from None
-    for name in (target, *ignore):
-        if name not in names:
-            raise UserError(f"{source} has no column '{name}'; {nearest(name, names)}")
-    columns = [name for name in names if name != target and name not in ignore]
+        raise UserError(f"{source}: only .parquet files are streamed; other formats are too slow to read repeatedly.")
+    table = open_table(source)
+    table.require([target, *ignore])
+    columns = [name for name in table.columns if name != target and name not in ignore]
     if not columns:
         raise UserError(f"{source}: there is no feature beside the target '{target}'.")
-    return File(source, target, columns)
+    return File(table, target, columns)
 
 
 @dataclass(frozen=True)
@@ -113,91 +102,100 @@ class Scanned:
 
 
 class _Column:
-    """A numeric column's sum, or a nominal one's categories, and how many cells have a value."""
+    """A numeric column's sum, or a nominal one's categories, and the number of cells with a value."""
 
-    def __init__(self, where: str, kind: pa.DataType):
-        self.where = where
+    def __init__(self, file: File, name: str, kind: pa.DataType):
+        self.file, self.name = file, name
         self.numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        self.declared = pa.types.is_dictionary(kind)
-        if not (self.numeric or self.declared or pa.types.is_boolean(kind)):
-            raise UserError(f"{where} holds {kind}: neither numbers nor categories; leave it out with --ignore.")
+        self.declared = file.table.declares_order(name)
         self.sum, self.count = 0.0, 0
-        self.found: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
-    def add(self, cells: pa.ChunkedArray, first_row: int) -> None:
+    @property
+    def where(self) -> str:
+        return f"{self.file.table.path}, column '{self.name}'"
+
+    def add(self, column: pa.ChunkedArray, first_row: int) -> None:
         if self.numeric:
-            values = cells.cast(pa.float64()).to_numpy()
-            if np.isinf(values).any():
-                row = first_row + int(np.flatnonzero(np.isinf(values))[0]) + 1
-                raise UserError(f"{self.where}, row {row}: an infinite number.")
+            try:
+                values = cells.numbers_of(column.to_pandas())
+            except cells.CellError as error:
+                raise UserError(f"{self.where}, row {first_row + error.row + 1}: {error.reason}") from None
             known = values[~np.isnan(values)]
             self.sum, self.count = self.sum + float(known.sum()), self.count + len(known)
             return
-        if self.declared:  # the dictionary first: its order is the declared one, also of what never occurs
-            for value in cells.chunk(0).dictionary.to_pylist():
-                self.found.setdefault(str(value), 0)
-        for value, count in (pair.values() for pair in pc.value_counts(cells.combine_chunks()).to_pylist()):
-            if value is not None and value not in MISSING:
-                self.found[str(value)] += count
+        if self.declared:  # the dictionary first: its order is the declared one, also of categories without a row
+            for value in column.chunk(0).dictionary.to_pylist():
+                self.counts.setdefault(str(value).strip(), 0)
+        for value, count in (pair.values() for pair in pc.value_counts(column.combine_chunks()).to_pylist()):
+            if cells.read(value) is not None:
+                self.counts[str(value).strip()] += count
                 self.count += count
-        if len(self.found) > MOST_CATEGORIES:
+        if len(self.counts) > MOST_CATEGORIES:
             raise UserError(
                 f"{self.where} has more than {MOST_CATEGORIES} values, too many for a nominal feature; "
                 "leave it out with --ignore, or store it as numbers."
             )
 
-    def fitted(self, name: str, in_order: bool) -> dict[str, Any]:
+    def fitted(self) -> dict[str, Any]:
         if not self.count:
             raise UserError(f"{self.where} has no value in any row; leave it out with --ignore.")
         if self.numeric:
-            return {"name": name, "kind": "numeric", "fill": self.sum / self.count, "kept": True}
-        categories = [value for value in self.found if value not in MISSING]
-        categories = categories if in_order else sorted(categories)
-        fill = sum(code * self.found[value] for code, value in enumerate(categories)) / self.count
-        return {"name": name, "kind": "nominal", "categories": categories, "fill": fill, "kept": True}
+            return {"name": self.name, "kind": "numeric", "fill": self.sum / self.count, "kept": True}
+        texts = list(self.counts) if self.declared else cells.in_order(list(self.counts))
+        categories = cells.distinct(texts)
+        codes = cells.code_table(tuple(categories))
+        total = sum(codes[value] * self.counts[text] for text in texts if (value := cells.read(text)) is not None)
+        fill = total / self.count
+        return {"name": self.name, "kind": "nominal", "categories": categories, "fill": fill, "kept": True}
 
 
 def scan(file: File, bar: Any) -> Scanned:
-    """One pass: the categories and means of the features, and the classes of the target."""
-    schema = pyarrow.parquet.ParquetFile(file.source).schema_arrow
+    """Find the categories and means of the features, and the classes of the target, in one pass."""
     columns: dict[str, _Column] = {}
-    classes: dict[str, int] = {}
+    classes: set[str] = set()
     rows = 0
     for piece in file.pieces():
         for name in file.columns:
             if name not in columns:
-                columns[name] = _Column(f"{file.source}, column '{name}'", piece.schema.field(name).type)
+                columns[name] = _Column(file, name, piece.schema.field(name).type)
             columns[name].add(piece.column(name), rows)
-        for label in np.unique(labels(piece.column(file.target), file, rows)).tolist():
-            classes.setdefault(label, rows)
+        classes.update(np.unique(labels(piece.column(file.target), file, rows)).tolist())
         if len(classes) > 2:
             shown = ", ".join(f"'{label}'" for label in sorted(classes)[:6])
-            raise UserError(f"{file.source}: the target '{file.target}' has more than two classes: {shown}.")
+            raise UserError(f"{file.table.path}: the target '{file.target}' has more than two classes: {shown}.")
         rows += len(piece)
         bar.update(len(piece))
     if len(classes) < 2:
-        raise UserError(f"{file.source}: the target '{file.target}' has {len(classes)} of the two classes needed.")
-    fitted = [
-        columns[name].fitted(name, in_order=pa.types.is_dictionary(schema.field(name).type)) for name in file.columns
-    ]
+        path = file.table.path
+        raise UserError(f"{path}: the target '{file.target}' has {len(classes)} of the two classes needed.")
+    fitted = [columns[name].fitted() for name in file.columns]
     encoder = RawEncoder.from_json({"strategy": "mean", "fill_value": 0.0, "impute": True, "columns": fitted})
     return Scanned(encoder, sorted(classes), rows)
 
 
-def labels(cells: pa.ChunkedArray, file: File, first_row: int) -> np.ndarray:
-    """The classes as text: 0.0 and 1.0 are '0' and '1'."""
-    missing = cells.is_null(nan_is_null=True).to_numpy()
-    if missing.any():
-        row = first_row + int(np.flatnonzero(missing)[0]) + 1
-        raise UserError(f"{file.source}, row {row}: the target '{file.target}' is missing; remove such rows.")
-    if pa.types.is_floating(cells.type):
-        values, inverse = np.unique(cells.to_numpy(), return_inverse=True)
-        return np.array([f"{value:.15g}" for value in values])[inverse]
-    return np.asarray(cells.cast(pa.string()).to_numpy(zero_copy_only=False), dtype=str)
+def labels(column: pa.ChunkedArray, file: File, first_row: int) -> np.ndarray:
+    """Return the classes as text: 0.0 and 1.0 are '0' and '1'."""
+    cells_read = column.to_pandas()
+    if isinstance(cells_read.dtype, pd.CategoricalDtype):
+        texts = [str(text).strip() for text in cells_read.cat.categories]
+        names = np.array([*("" if cells.read(text) is None else text for text in texts), ""], dtype=object)
+        result = names[cells_read.cat.codes.to_numpy()]
+    elif pa.types.is_boolean(column.type):
+        result = cells_read.map({True: "True", False: "False"}).fillna("").to_numpy(dtype=object)
+    else:
+        values, inverse = np.unique(cells_read.to_numpy(dtype=np.float64, na_value=np.nan), return_inverse=True)
+        names = np.array(["" if np.isnan(value) else f"{value:.15g}" for value in values], dtype=object)
+        result = names[inverse]
+    missing = np.flatnonzero(result == "")
+    if missing.size:
+        row = first_row + int(missing[0]) + 1
+        raise UserError(f"{file.table.path}, row {row}: the target '{file.target}' is missing; remove such rows.")
+    return np.asarray(result, dtype=str)
 
 
-class Rows:
-    """The rows that are not held out, encoded and scaled, as often as they are asked for."""
+class StreamedRows:
+    """The rows that are not held out, encoded and scaled, in as many passes as are needed."""
 
     def __init__(self, file: File, scanned: Scanned, seed: int, bar: Any):
         self.file, self.scanned, self.seed, self.bar = file, scanned, seed, bar
@@ -205,21 +203,21 @@ class Rows:
         self.scaler, self.ready, self.passes = StandardScaler(), False, 0
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for X, y, held in self._all():
-            if not held.all():
-                yield (self.scaler.transform(X[~held]) if self.ready else X[~held]), y[~held]
+        for X, y, is_held_out in self._all():
+            if not is_held_out.all():
+                yield (self.scaler.transform(X[~is_held_out]) if self.ready else X[~is_held_out]), y[~is_held_out]
 
     def held_out(self, model: StreamingLDEPClassifier) -> tuple[np.ndarray, np.ndarray]:
         """The decision values of the rows that are, and whether each is of the second class."""
         values, positive = [np.empty(0)], [np.empty(0, dtype=bool)]
-        for X, y, held in self._all():
-            if held.any():
-                values.append(model.decision_function(self.scaler.transform(X[held])))
-                positive.append(y[held] == model.classes_[1])
+        for X, y, is_held_out in self._all():
+            if is_held_out.any():
+                values.append(model.decision_function(self.scaler.transform(X[is_held_out])))
+                positive.append(y[is_held_out] == model.classes_[1])
         return np.concatenate(values), np.concatenate(positive)
 
     def _all(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Numbers, classes, and whether a row is held out: by a draw a row, the same in each pass."""
+        """Numbers, classes, and whether a row is held out: one random draw per row, the same in each pass."""
         self.passes += 1
         rng = np.random.default_rng(self.seed)
         done = 0

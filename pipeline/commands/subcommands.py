@@ -116,8 +116,11 @@ def run_tune(args: Namespace) -> None:
 
 def run_score(args: Namespace) -> None:
     from pipeline.commands import score
+    from pipeline.data.tables import Layout
 
-    score.run(args.model, args.source, args.target, args.explain)
+    delimiter = "\t" if args.delimiter == r"\t" else args.delimiter
+    layout = Layout(delimiter, args.decimal, args.encoding)
+    score.run(args.model, args.source, args.target, args.explain, layout=layout)
 
 
 def run_serve(args: Namespace) -> None:

@@ -28,6 +28,7 @@ class OwnData(Section):
     target: str = Field(min_length=1)
     ignore: list[str] = Field(default_factory=list)
     delimiter: str = Field(default=",", min_length=1, max_length=1)
+    decimal: Literal[".", ","] = "."
     encoding: str = "utf-8"
 
 

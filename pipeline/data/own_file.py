@@ -11,8 +11,7 @@ from pipeline.common.digests import file_digest
 from pipeline.common.errors import UserError
 from pipeline.config.params import OwnData
 from pipeline.data.provenance import Provenance
-from pipeline.data.tables import read
-from pipeline.data.tables.frames import target_last
+from pipeline.data.tables import Layout, open_table, read_frame
 
 
 def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
@@ -20,11 +19,12 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     path = Path(own.path)
     if not path.is_file():
         raise UserError(f"own_data.{name}.path: there is no file {path} (in {Path.cwd()}).")
-    frame = read(path, own.delimiter, own.encoding, own.target)
+    layout = Layout(own.delimiter, own.decimal, own.encoding)
+    columns = open_table(path, layout, known=[own.target]).columns
     for column in own.ignore:
-        if column not in frame.columns:
-            raise UserError(f"{path}: there is no column '{column}' to ignore; mend own_data.{name}.ignore.")
-    frame = target_last(frame, own.target, own.ignore, str(path))
+        if column not in columns:
+            raise UserError(f"{path}: there is no column '{column}' to ignore; correct own_data.{name}.ignore.")
+    frame = read_frame(path, own.target, own.ignore, layout)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
     _check_classes(frame[own.target], own)

@@ -1,11 +1,204 @@
-"""What counts as a missing cell."""
+"""The reading of a cell: the one place that decides which number, text or gap a raw cell stands for.
+
+Training, scoring, streaming and serving all read cells here, so the same cell means the same in every format and in
+every company. A cell may change its type on the way: CSV turns numbers into text, JSON and pandas turn whole numbers
+into floats as soon as one cell of the column is empty, and `TRUE` into True. So a cell is what it reads as, not how
+it is stored:
+
+- A text is stripped. A text in `MISSING` is a missing cell, like None, NaN and NaT.
+- A text that is a number is that number: '01', '1', '1.0', 1 and 1.0 are the same cell.
+- Truth values are 1 and 0, and so are the texts 'true', 'True' and 'TRUE' and their opposites.
+- Numbers are 64-bit floats. Whole numbers of more than 15 digits that differ less than that are the same cell.
+- A duration is its number of seconds.
+"""
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import math
+import numbers
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
-MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"})
+import numpy as np
+import pandas as pd
+
+# What pandas reads as missing in a CSV file, and so does MLflow's server; and '?', which ARFF and UCI files use.
+MISSING = frozenset(
+    {"", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A"}
+    | {"NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+)
+TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+LARGEST = 1e150  # beyond it squares overflow, in the scaler and in the models
 
 
-def is_missing(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and cell in MISSING)
+class CellError(ValueError):
+    """A cell that cannot be read; `row` counts from 0 in the rows at hand."""
+
+    def __init__(self, row: int, column: object, reason: str) -> None:
+        super().__init__(f"row {row}, column '{column}': {reason}")
+        self.row, self.column, self.reason = row, column, reason
+
+
+def read(cell: object) -> float | str | None:
+    """Return the number or the text that a cell stands for, or None if it is missing.
+
+    Examples
+    --------
+    >>> [read(cell) for cell in (" red", "01", True, "TRUE", 7.0, "NA", None)]
+    ['red', 1.0, 1.0, 1.0, 7.0, None, None]
+    """
+    if isinstance(cell, str):
+        return _read_text(cell)
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return None
+    if isinstance(cell, (bool, np.bool_)):
+        return float(cell)
+    if isinstance(cell, (numbers.Real, decimal.Decimal, np.floating)):
+        return _read_number(cell)
+    if isinstance(cell, (datetime.timedelta, np.timedelta64)):
+        return _seconds(cell)
+    if isinstance(cell, bytes):
+        try:
+            return _read_text(cell.decode())
+        except UnicodeDecodeError:
+            raise ValueError(f"{_shown(cell)} is not UTF-8 text.") from None
+    raise ValueError(f"{_shown(cell)} is neither a number nor text.")
+
+
+def read_number(cell: object) -> float:
+    """Return the number of a cell of a numeric column, NaN if the cell is missing."""
+    value = read(cell)
+    if isinstance(value, str):
+        raise ValueError(f"{_shown(cell)} is not a number.")
+    if value is None:
+        return math.nan
+    if abs(value) > LARGEST:
+        raise ValueError("the number is infinite." if math.isinf(value) else f"{value:g} is beyond ±{LARGEST:g}.")
+    return value
+
+
+def numbers_of(cells: pd.Series) -> np.ndarray:
+    """Return the numbers of a numeric column, NaN for missing cells; CellError names the first that is none."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return _read_categories(cells, read_number)
+    if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_complex_dtype(cells):  # truth values are numeric
+        values = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+        too_large = np.flatnonzero(np.abs(values) > LARGEST)
+        if too_large.size:
+            _read_each(cells.iloc[too_large[:1]], read_number, int(too_large[0]))
+        return values
+    return _read_each(cells, read_number)
+
+
+def codes_of(cells: pd.Series, categories: Sequence[str]) -> np.ndarray:
+    """Return the code of each cell of a nominal column, NaN for missing cells and for categories never declared."""
+    codes = code_table(tuple(categories))
+
+    def code(cell: object) -> float:
+        value = read(cell)
+        return math.nan if value is None else codes.get(value, math.nan)
+
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return _read_categories(cells, code)
+    if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_numeric_dtype(cells):
+        return _read_categories(cells.astype("category"), code)  # each value once instead of each cell
+    return _read_each(cells, code)
+
+
+@lru_cache(maxsize=4096)
+def code_table(categories: tuple[str, ...]) -> dict[float | str, float]:
+    """Return the code of each value that a category stands for. Of categories that read the same the first counts."""
+    codes: dict[float | str, float] = {}
+    for code, category in enumerate(categories):
+        value = read(category)
+        if value is not None:
+            codes.setdefault(value, float(code))
+    return codes
+
+
+def in_order(texts: Sequence[str]) -> list[str]:
+    """Sort undeclared categories: those that are numbers by their value, then the others by their text."""
+
+    def key(text: str) -> tuple[bool, float, str]:
+        value = read(text)
+        return (False, value, text) if isinstance(value, float) else (True, 0.0, text)
+
+    return sorted(texts, key=key)
+
+
+def distinct(texts: Sequence[str]) -> list[str]:
+    """Return the texts without those that are missing cells, and without those that read as an earlier one."""
+    by_value: dict[float | str, str] = {}
+    for text in texts:
+        value = read(text)
+        if value is not None:
+            by_value.setdefault(value, text)
+    return list(by_value.values())
+
+
+def _read_text(cell: str) -> float | str | None:
+    text = cell.strip()
+    if text in MISSING:
+        return None
+    if text in TRUTH:
+        return TRUTH[text]
+    # float() also takes 1_000 and digits of other scripts, which no file means as a number.
+    if "_" in text or not text.isascii():
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return None if math.isnan(value) else value
+
+
+def _read_number(cell: object) -> float | None:
+    try:
+        value = float(cell)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number of more than 308 digits
+        value = math.inf if cell > 0 else -math.inf  # type: ignore[operator]
+    except ValueError:  # a signalling NaN of decimal
+        return None
+    return None if math.isnan(value) else value
+
+
+def _seconds(cell: datetime.timedelta | np.timedelta64) -> float | None:
+    duration = pd.Timedelta(cell)
+    if duration is pd.NaT:
+        return None
+    # The quotient of two Python integers is rounded once: the same whatever the unit was.
+    return duration.as_unit("ns").value / 10**9
+
+
+def _read_categories(cells: pd.Series, function: Callable[[object], float]) -> np.ndarray:
+    """Read each category once instead of each cell. A category that cannot be read matters only where it occurs."""
+    values, failed = [], set()
+    for code, category in enumerate(cells.cat.categories):
+        try:
+            values.append(function(category))
+        except ValueError:
+            values.append(math.nan)
+            failed.add(code)
+    codes = cells.cat.codes.to_numpy()
+    if failed:
+        rows = np.flatnonzero(np.isin(codes, list(failed)))
+        if rows.size:
+            _read_each(cells.astype(object).iloc[rows[:1]], function, int(rows[0]))
+    return np.array([*values, math.nan])[codes]
+
+
+def _read_each(cells: pd.Series, function: Callable[[object], float], first_row: int = 0) -> np.ndarray:
+    values = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        try:
+            values[row] = function(cell)
+        except ValueError as error:
+            raise CellError(first_row + row, cells.name, str(error)) from None
+    return values
+
+
+def _shown(cell: object) -> str:
+    text = repr(cell)
+    return text if len(text) <= 60 else f"{text[:60]}..."

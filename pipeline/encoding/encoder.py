@@ -14,15 +14,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.validation import check_is_fitted
 
 from pipeline.common.files import write_json
-from pipeline.encoding.cells import is_missing
+from pipeline.encoding.cells import codes_of, numbers_of
 
 
 class RawEncoder(TransformerMixin, BaseEstimator):
     """Encode and impute a frame of raw rows, at training and when a model is served.
 
-    A nominal value becomes its index in the column's declared categories; a numeric cell stays. Missing cells (None,
-    NaN, '', '?', ...) take the value that scikit-learn's SimpleImputer fitted; so does a category that was never
-    declared. A column without a value in any fitted row is dropped, as SimpleImputer does.
+    `pipeline.encoding.cells` reads each cell. A nominal value becomes its index in the column's declared categories; a
+    number stays. A missing cell takes the value that scikit-learn's SimpleImputer fitted; so does a category that was
+    never declared. A column without a value in any fitted row is dropped, as SimpleImputer does.
 
     Parameters
     ----------
@@ -83,7 +83,10 @@ class RawEncoder(TransformerMixin, BaseEstimator):
         absent = [name for name in self.columns_ if name not in X.columns]
         if absent:
             raise ValueError(f"the rows have no column '{absent[0]}' ({len(absent)} of {len(self.columns_)} absent).")
-        columns = [_column(X[name], categories) for name, categories in zip(self.columns_, self.categories_)]
+        columns = [
+            numbers_of(X[name]) if categories is None else codes_of(X[name], categories)
+            for name, categories in zip(self.columns_, self.categories_)
+        ]
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
 
     def to_json(self) -> dict[str, Any]:
@@ -122,43 +125,3 @@ class RawEncoder(TransformerMixin, BaseEstimator):
     @classmethod
     def load(cls, path: Path) -> RawEncoder:
         return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
-
-
-def _column(cells: pd.Series, categories: list[str] | None) -> np.ndarray:
-    if categories is None:
-        if pd.api.types.is_numeric_dtype(cells):
-            values = cells.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            values = np.array([_number(cell, row, cells.name) for row, cell in enumerate(cells)], dtype=np.float64)
-        infinite = np.flatnonzero(np.isinf(values))
-        if infinite.size:
-            raise ValueError(f"row {infinite[0]}, column '{cells.name}': the number is infinite.")
-        return values
-    codes = {category: float(code) for code, category in enumerate(categories)}
-    if isinstance(cells.dtype, pd.CategoricalDtype):  # one look-up a category instead of one a cell
-        table = np.array([*(_code(value, codes) for value in cells.cat.categories), np.nan])
-        return table[cells.cat.codes.to_numpy()]
-    return np.array([_code(cell, codes) for cell in cells], dtype=np.float64)
-
-
-def _number(cell: object, row: int, column: object) -> float:
-    if cell is pd.NA or is_missing(cell):
-        return math.nan
-    try:
-        return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"row {row}, column '{column}': {cell!r} is not a number.") from None
-
-
-def _code(cell: object, codes: dict[str, float]) -> float:
-    """The category's index; NaN if the cell is missing or never declared."""
-    if cell is pd.NA or cell is None:
-        return math.nan
-    found = codes.get(str(cell))
-    if found is None:
-        # A category that looks like a number may arrive as one, or as its text in a table with gaps: '1' as 1, '1.0'.
-        try:
-            found = codes.get(f"{float(cell):g}")  # type: ignore[arg-type]
-        except (TypeError, ValueError, OverflowError):
-            return math.nan
-    return math.nan if found is None else found

@@ -26,7 +26,6 @@ from pipeline.serving.calibration import Sigmoid
 
 PIPELINE, FACTS = "pipeline.skops", "served.json"
 OUTPUTS = ("label", "scores", "full")
-LARGEST = 1e150  # beyond it squares overflow, in the scaler and in the models
 
 
 class ServedModel:
@@ -55,12 +54,7 @@ class ServedModel:
         """Raw rows as the numbers that the model sees, before scaling; ValueError names the cell that is wrong."""
         if not frame.columns.is_unique:
             raise ValueError("a column appears twice.")
-        X = self.encoder.transform(frame)
-        flat = X.ravel(order="K")  # in the order of memory: three times as fast
-        if max(flat.max(initial=0), -flat.min(initial=0)) > LARGEST:
-            row, column = np.argwhere(np.abs(X) > LARGEST)[0]
-            raise ValueError(f"row {row}, column '{self.columns[column]}': {X[row, column]:g} is beyond ±{LARGEST:g}.")
-        return X
+        return self.encoder.transform(frame)
 
     def positive(self, X: np.ndarray) -> np.ndarray:
         """Whether the answer is the second class. (No estimator takes a table without rows.)"""

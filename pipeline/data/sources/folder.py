@@ -12,8 +12,7 @@ from pipeline.config.catalogue import Entry
 from pipeline.config.params import Data
 from pipeline.data.provenance import Provenance
 from pipeline.data.sources import Source
-from pipeline.data.tables import read
-from pipeline.data.tables.frames import target_last
+from pipeline.data.tables import read_frame
 
 SUFFIXES = (".parquet", ".arff", ".csv")
 
@@ -36,5 +35,5 @@ class Folder(Source):
                 f"{file}: a CSV file does not declare the order of categories, which '{entry.name}' needs for its "
                 f"{entry.nominal} nominal features; provide it as ARFF or Parquet."
             )
-        frame = target_last(read(file, target=entry.target), entry.target, entry.ignore, str(file))
+        frame = read_frame(file, entry.target, entry.ignore)
         return frame, Provenance(self.name, file=file.name, md5=file_digest(file, "md5"))

@@ -31,8 +31,7 @@ from pipeline.config.params import Data
 from pipeline.data import catalogue_check
 from pipeline.data.provenance import Provenance
 from pipeline.data.sources import Source, Unreachable
-from pipeline.data.tables import read
-from pipeline.data.tables.frames import target_last
+from pipeline.data.tables import read_frame
 
 log = logging.getLogger(__name__)
 CLIENT = [sys.executable, "-m", openml_client.__name__]
@@ -119,7 +118,8 @@ def copy(dataset_id: int, timeout: float, retries: int, network: bool = True) ->
 def _read(found: Copy, entry: Entry) -> pd.DataFrame:
     where = f"{'cached ' if found.cached else ''}OpenML data set {entry.openml_id}"
     try:
-        return catalogue_check.checked(target_last(read(found.path), entry.target, entry.ignore, where), entry, where)
+        frame = read_frame(found.path, entry.target, entry.ignore, where=where)
+        return catalogue_check.checked(frame, entry, where)
     except UserError as error:
         if found.cached:
             raise UserError(f"{error} To download it again, remove {found.path.parent}.") from None

@@ -1,38 +1,54 @@
-"""Raw cells to a frame: numbers as float64, nominal values as categories in their declared order."""
+"""A whole table as a frame for training: numbers as float64, nominal values as categories in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import UserError
+from pipeline.data.tables.columns import typed
+from pipeline.data.tables.layout import Layout
+from pipeline.data.tables.open import open_table
 
 
-def categorical(cells: Sequence[object], categories: Sequence[str]) -> pd.Categorical:
-    """Nominal cells (strings, None for missing); a value that is not declared is an error of the caller."""
+def read_frame(
+    path: Path, target: str, ignore: Collection[str] = (), layout: Layout | None = None, where: str | None = None
+) -> pd.DataFrame:
+    """Read a file, without the ignored columns and with the target last; `where` names the file in errors."""
+    table = open_table(path, layout, known=[target])
+    where = where or str(path)
+    if target not in table.columns:
+        shown = ", ".join(table.columns[:20]) + (", ..." if len(table.columns) > 20 else "")
+        raise UserError(f"{where}: there is no target column '{target}'; the columns are: {shown}.")
+    features = [name for name in table.columns if name != target and name not in ignore]
+    if not features:
+        raise UserError(f"{where}: there is no feature beside the target '{target}'.")
+    columns = [*features, target]
+    pieces = list(table.pieces(columns))
+    series: dict[str, Any] = {}
+    for name in columns:
+        chunks = [chunk for piece in pieces for chunk in piece.column(name).chunks]
+        series[name] = typed(table, name, chunks, report=name != target)
+    frame = pd.DataFrame(series)
+    return frame.assign(**{target: _labels(frame[target])})
+
+
+def categorical(values: Sequence[object], categories: Sequence[str]) -> pd.Categorical:
+    """Nominal cells (text, None for missing); KeyError if a cell is none of the categories."""
     codes = {category: code for code, category in enumerate(categories)}
     return pd.Categorical.from_codes(
-        np.array([-1 if cell is None else codes[str(cell)] for cell in cells], dtype=np.int64),
+        np.array([-1 if value is None else codes[str(value)] for value in values], dtype=np.int64),
         categories=pd.Index(list(categories), dtype=object),
     )
 
 
-def target_last(frame: pd.DataFrame, target: str, ignore: Sequence[str], where: str) -> pd.DataFrame:
-    """Drop the ignored columns and move the target, as categories that occur, to the end."""
-    columns = [str(column) for column in frame.columns]
-    repeated = sorted({column for column in columns if columns.count(column) > 1})
-    if repeated:
-        raise UserError(f"{where}: the column '{repeated[0]}' appears twice; give each column its own name.")
-    if target not in columns:
-        shown = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        raise UserError(f"{where}: there is no target column '{target}'; the columns are: {shown}.")
-    frame = frame[[column for column in columns if column != target and column not in ignore] + [target]]
-    if frame.shape[1] < 2:
-        raise UserError(f"{where}: there is no feature beside the target '{target}'.")
-    labels = frame[target]
-    if str(labels.dtype) != "category":  # a numeric target: 0.0 and 1.0 are the classes '0' and '1'
-        names = [None if pd.isna(label) else f"{label:.15g}" for label in labels]
-        labels = pd.Series(categorical(names, sorted({n for n in names if n is not None})), index=frame.index)
-    return frame.assign(**{target: labels.cat.remove_unused_categories()})
+def _labels(target: pd.Series) -> pd.Series:
+    """The classes that occur, as text: 0.0 and 1.0 are the classes '0' and '1'."""
+    if str(target.dtype) != "category":
+        names = [None if pd.isna(label) else f"{label:.15g}" for label in target]
+        target = pd.Series(categorical(names, sorted({n for n in names if n is not None})), index=target.index)
+    return target.cat.remove_unused_categories()

@@ -14,6 +14,7 @@ import pytest
 from pipeline.commands import score
 from pipeline.commands.main import main
 from pipeline.common.errors import UserError
+from pipeline.data.tables import Layout, parquet_table, text
 from pipeline.registry import download
 from tests.support import registered
 
@@ -26,8 +27,10 @@ def frame() -> pd.DataFrame:
     return registered.rows(200, seed=2)
 
 
-def scored(project: Path, source: Path, target: Path, explain: bool = False, uri: str = URI) -> pd.DataFrame:
-    score.run(uri, source, target, explain, project)
+def scored(
+    project: Path, source: Path, target: Path, explain: bool = False, uri: str = URI, layout: Layout | None = None
+) -> pd.DataFrame:
+    score.run(uri, source, target, explain, project, layout)
     return pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
 
 
@@ -52,8 +55,8 @@ def test_a_file_in_many_pieces_is_the_file_in_one(registered_project, frame, tmp
     frame.to_csv(tmp_path / "in.csv", index=False)
     frame.to_parquet(tmp_path / "in.parquet")
     whole = scored(registered_project, tmp_path / "in.csv", tmp_path / "whole.parquet")
-    monkeypatch.setattr(score, "ROWS", 7)
-    monkeypatch.setattr(score, "BYTES", 512)
+    monkeypatch.setattr(parquet_table, "ROWS", 7)
+    monkeypatch.setattr(text, "BLOCK", 512)
     for source in ("in.csv", "in.parquet"):
         pieces = scored(registered_project, tmp_path / source, tmp_path / "pieces.parquet")
         pd.testing.assert_frame_equal(pieces, whole)
@@ -71,10 +74,10 @@ def test_a_baseline_scores_too_but_explains_nothing(registered_project, frame, t
 def test_an_error_names_the_cell_and_leaves_no_file(registered_project, frame, tmp_path):
     frame.loc[20, "width"] = np.inf
     frame.to_parquet(tmp_path / "in.parquet")
-    with pytest.raises(UserError, match="row 20, column 'width': the number is infinite"):
+    with pytest.raises(UserError, match="data row 21, column 'width': the number is infinite"):
         scored(registered_project, tmp_path / "in.parquet", tmp_path / "out.csv")
     (tmp_path / "bad.csv").write_text("width,größe (cm),grade,colour\n1,2,3,red\nwide,2,3,red\n")
-    with pytest.raises(UserError, match=r"bad\.csv, after row 0: .*'wide'"):
+    with pytest.raises(UserError, match=r"bad\.csv: line 3, column 'width': 'wide' is not a number"):
         scored(registered_project, tmp_path / "bad.csv", tmp_path / "out.csv")
     frame.drop(columns="colour").to_csv(tmp_path / "short.csv", index=False)
     with pytest.raises(UserError, match="colour"):
@@ -83,7 +86,7 @@ def test_an_error_names_the_cell_and_leaves_no_file(registered_project, frame, t
     with pytest.raises(UserError, match="has no column 'colour'"):
         scored(registered_project, tmp_path / "short.parquet", tmp_path / "out.csv")
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(UserError, match="not even a line of column names"):
+    with pytest.raises(UserError, match="is empty; it needs a line of column names"):
         scored(registered_project, tmp_path / "empty.csv", tmp_path / "out.csv")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("out", ".out"))]
 
@@ -100,9 +103,9 @@ def test_the_command_says_what_is_not_there(registered_project, tmp_path, monkey
     assert main(["score", "models:/ldep-shop@nobody", "in.csv", "out.csv"]) == 1
     assert "there is no model models:/ldep-shop@nobody" in capsys.readouterr().err
     assert main(["score", URI, "none.csv", "out.csv"]) == 1
-    assert "none.csv is not here" in capsys.readouterr().err
+    assert "none.csv: there is no such file" in capsys.readouterr().err
     assert main(["score", URI, "rows.xlsx", "out.csv"]) == 1
-    assert "neither .csv nor .parquet" in capsys.readouterr().err
+    assert "'.xlsx' is not a format read here" in capsys.readouterr().err
 
 
 MEASURE = """

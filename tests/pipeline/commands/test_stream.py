@@ -79,16 +79,16 @@ def test_the_command_says_what_is_wrong_and_leaves_nothing(made, frame, tmp_path
     monkeypatch.setattr(stream, "MOST_CATEGORIES", 100)
     before = sorted(tmp_path.iterdir())
     for name, words in (
-        ("time.parquet", "column 'when' holds timestamp"),
-        ("inf.parquet", "column 'width', row 1235: an infinite number"),
+        ("time.parquet", "the column 'when' holds timestamp"),
+        ("inf.parquet", "column 'width', row 1235: the number is infinite"),
         ("id.parquet", "column 'id' has more than 100 values"),
         ("gap.parquet", "row 18: the target 'sold' is missing"),
         ("three.parquet", "more than two classes: '1', '2', '3'"),
         ("one.parquet", "has 1 of the two classes"),
         ("empty.parquet", "column 'empty' has no value in any row"),
         ("broken.parquet", "not a readable Parquet file"),
-        ("rows.csv", "not .parquet"),
-        ("none.parquet", "is not here"),
+        ("rows.csv", "only .parquet files are streamed"),
+        ("none.parquet", "there is no such file"),
     ):
         assert main(["stream", name, "model", "--target", "sold"]) == 1
         assert words in capsys.readouterr().err

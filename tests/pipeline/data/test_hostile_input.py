@@ -16,7 +16,8 @@ import yaml
 
 from pipeline.common.errors import UserError
 from pipeline.config import catalogue, params
-from pipeline.data.tables import line_length
+from pipeline.data.tables import Layout
+from pipeline.data.tables import text as text_file
 from tests.support.openml_files import fill_cache, haberman_arff, snapshot
 
 NAMES = [
@@ -100,32 +101,35 @@ def test_a_file_of_one_endless_line_is_refused_before_it_is_held(project, name, 
     # Memory is capped: 1 GB would not fit.
     code = (
         "import resource, sys; from pathlib import Path; from pipeline.data import tables; "
-        "resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)); tables.read(Path(sys.argv[1]))"
+        "resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)); "
+        "tables.read_frame(Path(sys.argv[1]), 'label')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(line_length.__file__).parents[3]), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(text_file.__file__).parents[3]), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, env=environment, check=False
     )
     number = head.count(b"\n") + 1
-    assert f"UserError: {path}: line {number} is longer than 10,000,000 bytes" in done.stderr
+    assert f"UserError: {path}: line {number} is longer than 10,000,000 characters" in done.stderr
 
 
 def test_an_endless_line_in_the_cache_is_refused(server, cache, ldep, monkeypatch):
-    monkeypatch.setattr(line_length, "LONGEST", 1000)
+    monkeypatch.setattr(text_file, "LONGEST_LINE", 1000)
     fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff() + b"30," * 1000)
     code, _, text = ldep("fetch", "haberman")
     assert code == 1
-    assert "is longer than 1,000 bytes" in text
+    assert "is longer than 1,000 characters" in text
     assert "remove" in text
     assert not Path("data/raw").exists()
 
 
-def test_lines_may_be_long_and_many(tmp_path):
+def test_lines_may_be_long_and_many(tmp_path, monkeypatch):
     path = tmp_path / "rows"
     path.write_bytes(b"x" * 999 + b"\r\n" + b"y" * 1000 + b"\n" + b"z\r" * 3_000_000)
-    line_length.check(path, 1000)
-    with pytest.raises(UserError, match="line 3 is longer than 999"):
-        line_length.check(path, 999)
+    monkeypatch.setattr(text_file, "LONGEST_LINE", 1000)
+    assert sum(map(text_file.count_lines, text_file.blocks(path, Layout()))) == 2 + 3_000_000
+    monkeypatch.setattr(text_file, "LONGEST_LINE", 999)
+    with pytest.raises(UserError, match="line 2 is longer than 999"):
+        list(text_file.blocks(path, Layout()))
 
 
 def test_code_in_a_parquet_file_is_not_run(project, write_params, ldep, tmp_path):

@@ -135,7 +135,11 @@ def test_a_bad_csv_is_refused_by_name(own, content, words):
     ("name", "content", "words"),
     [
         ("my.parquet", b"PAR1 no", ["my.parquet is not a readable Parquet file"]),
-        ("my.arff", b"@RELATION r\n@ATTRIBUTE a numeric\n@DATA\nx\n", ["my.arff", "line 4"]),
+        (
+            "my.arff",
+            b"@RELATION r\n@ATTRIBUTE a numeric\n@ATTRIBUTE label {x,y}\n@DATA\nx,x\n",
+            ["my.arff, line 5", "'x,x'"],
+        ),
         ("my.arff", b"@RELATION r\n@ATTRIBUTE a {\xe9}\n@DATA\n", ["my.arff", "not utf-8"]),
         ("my.xlsx", b"", ["'.xlsx' is not a format read here", ".csv, .arff or .parquet"]),
     ],
@@ -173,7 +177,8 @@ def test_a_column_of_numbers_with_a_slip_is_pointed_out(own):
     rows = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60))
     code, text = own("size,label\n" + rows + "1O,a\n")
     assert code == 0
-    assert "column 'size' is taken as nominal because of line 62, '1O'" in text
+    assert "column 'size' is taken as nominal, although 60 of its 61 cells look like numbers" in text
+    assert "'1O' (line 62)" in text
 
 
 def test_a_file_that_dvc_does_not_watch_is_pointed_out(project, write_params, ldep, tmp_path):

@@ -1,0 +1,82 @@
+"""Parquet: numbers as they are, dictionaries in their stored order, text as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from pipeline.common.errors import UserError, first_line
+from pipeline.data.tables.table import ROWS, Table, text_column
+
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # per second
+
+
+class ParquetTable(Table):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        schema = self._open().schema_arrow
+        index = _index_columns(schema)
+        self.schema = schema
+        super().__init__(path, [name for name in schema.names if name not in index])
+
+    def declares_order(self, column: str) -> bool:
+        return pa.types.is_dictionary(self.schema.field(column).type)
+
+    def pieces(self, columns: Sequence[str], numeric: Collection[str] = ()) -> Iterator[pa.Table]:
+        self.require(columns)
+        for name in columns:
+            self._check_type(name)
+        try:
+            for batch in self._open().iter_batches(batch_size=ROWS, columns=list(columns)):
+                piece = pa.Table.from_batches([batch])
+                yield pa.table({name: _plain(piece.column(name)) for name in columns})
+        except (OSError, ValueError) as error:  # pyarrow's errors are of these two kinds
+            raise UserError(f"{self.path} is not a readable Parquet file: {first_line(error)}.") from None
+
+    def _open(self) -> pyarrow.parquet.ParquetFile:
+        try:
+            return pyarrow.parquet.ParquetFile(self.path, pre_buffer=False)  # a buffer would hold what was read
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.path} is not a readable Parquet file: {first_line(error)}.") from None
+
+    def _check_type(self, name: str) -> None:
+        kind = self.schema.field(name).type
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        checks = (
+            *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null),
+            *(pa.types.is_duration, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+            *(pa.types.is_binary, pa.types.is_large_binary),
+        )
+        if not any(check(value) for check in checks):
+            raise UserError(
+                f"{self.path}: the column '{name}' holds {kind}, neither numbers nor text; leave it out "
+                "(own_data: ignore, ldep stream: --ignore), or store it as numbers."
+            )
+
+
+def _index_columns(schema: pa.Schema) -> set[str]:
+    """The index of a pandas frame is stored as a column, and is no feature."""
+    try:
+        stored = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+    except (KeyError, ValueError, TypeError):
+        return set()
+    return {name for name in stored if isinstance(name, str)}
+
+
+def _plain(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = cells.type
+    if pa.types.is_decimal(kind):  # by way of text, which is rounded correctly
+        return cells.cast(pa.string()).cast(pa.float64())
+    if pa.types.is_duration(kind):  # Python's quotient of integers is rounded correctly too
+        ticks = cells.cast(pa.int64()).to_pylist()
+        seconds = [None if tick is None else tick / TICKS[kind.unit] for tick in ticks]
+        return pa.chunked_array([pa.array(seconds, pa.float64())])
+    if pa.types.is_null(kind):
+        return cells.cast(pa.float64())
+    if pa.types.is_dictionary(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return cells
+    return cells if pa.types.is_boolean(kind) else text_column(cells)
