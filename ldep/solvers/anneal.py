@@ -33,6 +33,9 @@ SHARES = (1 / 6, 1 / 4, 1 / 3, 1 / 4)
 HOT, WARM = 2.0, 0.15
 # Operations of a step of the interior-point method, for one piece per maximum, up to which it is affordable.
 EXACT_FLOPS = 5e8
+# Weights beyond this, or below its inverse, are scaled: sums of losses in float32 would overflow.
+LARGEST_WEIGHT = 1e12
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def solve(
@@ -69,12 +72,13 @@ def solve(
     if is_affine_in_theta(problem.pieces) and _interior.step_flops(problem) <= EXACT_FLOPS:
         return ccp.solve(problem, theta, tol=tol, verbose=verbose)
     max_iter = 480 if max_iter is None else max_iter
+    scale = _weight_scale(problem)
     single = Problem(
-        np.ascontiguousarray(problem.X, dtype=np.float32),
+        np.clip(problem.X, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32, order="C"),
         problem.y.astype(np.float32),
-        problem.weight.astype(np.float32),
+        (scale * problem.weight).astype(np.float32),
         problem.pieces,
-        problem.ridge,
+        scale * problem.ridge,
     )
     log = Log(verbose, "anneal")
     first = first_temperature(problem)
@@ -85,9 +89,10 @@ def solve(
             temperature,
             max_iter=max(1, round(share * max_iter)),
             tol=tol,
-            total_weight=problem.weight.sum(),
+            total_weight=(scale * problem.weight).sum(),
             log=log,
         )
+    log.objective = [value / scale for value in log.objective]
     solution = Solution(
         theta=theta,
         objective=problem.objective(theta),
@@ -97,6 +102,12 @@ def solve(
         advice="increase max_iter or tol",
     )
     return _polished(problem, solution, tol, verbose) if polish else solution
+
+
+def _weight_scale(problem: Problem[Pieces]) -> float:
+    """A power of two that brings weights which float32 cannot hold to a size of about 1; else 1."""
+    largest = problem.weight.max()
+    return 1.0 if 1.0 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT else float(2.0 ** -np.floor(np.log2(largest)))
 
 
 def first_temperature(problem: Problem[Pieces]) -> float:
@@ -109,6 +120,8 @@ def first_temperature(problem: Problem[Pieces]) -> float:
     if not problem.ridge.any() or variance.sum() <= 0:
         return HOT
     kappa = variance @ share / variance.sum()
+    if kappa <= 0:  # underflow
+        return HOT
     return float(np.clip(0.1 / np.sqrt(kappa), WARM, HOT))
 
 

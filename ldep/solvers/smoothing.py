@@ -132,6 +132,11 @@ class SmoothedObjective:
         self.exact = np.inf
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        # A trial step may be so long that its scores overflow. The line search refuses a value that is not a number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._evaluate(theta)
+
+    def _evaluate(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         problem, value, hinge = self.problem, 0.0, 0.0
         gradient = np.zeros_like(theta)
         difference = self._exact_difference if self.exact_maxima else self._smooth_difference

@@ -66,7 +66,7 @@ def _weights(rng: np.random.Generator, m: int, y: np.ndarray) -> np.ndarray | No
     elif kind == 2:
         weight = rng.uniform(0.1, 3.0, m)
     else:
-        weight = 10.0 ** rng.uniform(-30, 30) * 10.0 ** rng.uniform(-3, 3, m)
+        weight = 10.0 ** rng.uniform(-80, 80) * 10.0 ** rng.uniform(-3, 3, m)
     for label in (0, 1):  # both classes must remain
         weight[np.flatnonzero(y == label)[0]] = max(weight.max(), 1e-300)
     return weight

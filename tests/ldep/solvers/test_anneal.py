@@ -1,10 +1,13 @@
 """Annealing: its temperatures, its precision, its end."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from ldep.conditioning import condition
 from ldep.initialization import kmeans
+from ldep.problem import Problem
 from ldep.samples import Samples
 from ldep.solvers import anneal, ccp
 from ldep.threads import single_thread
@@ -41,6 +44,19 @@ def test_the_solution_is_in_double_precision():
     solution = anneal.solve(problem, random_start(problem))
     assert solution.theta.dtype == np.float64
     assert solution.objective == problem.objective(solution.theta)
+
+
+@pytest.mark.parametrize("scale", [2.0**-200, 2.0**200])
+def test_weights_beyond_single_precision_do_not_change_the_solution(scale):
+    """F is proportional to weights and penalty. Nothing overflows on the way, which numpy would warn of."""
+    problem = noisy_problem(3, 0.5)
+    extreme = Problem(problem.X, problem.y, scale * problem.weight, problem.pieces, scale * problem.ridge)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = anneal.solve(extreme, random_start(problem))
+    reference = anneal.solve(problem, random_start(problem))
+    np.testing.assert_array_equal(solution.theta, reference.theta)
+    np.testing.assert_array_equal(solution.history["objective"], np.multiply(scale, reference.history["objective"]))
 
 
 def test_badly_conditioned_features_are_no_obstacle():
