@@ -48,7 +48,7 @@ class MaxoutClassifier(TauClassifier):
     n_iter_no_change : int, default=10
         Number of epochs without progress after which training stops.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, as elsewhere in scikit-learn.
+        Weights of the classes. "balanced" gives both classes the same total weight, sample weights included.
     random_state : int, RandomState or None, default=None
         Seed of the first weights and of the mini-batches.
     verbose : int, default=0

@@ -33,7 +33,7 @@ class DilationPerceptron(MorphologicalPerceptron):
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, as elsewhere in scikit-learn.
+        Weights of the classes. "balanced" gives both classes the same total weight, sample weights included.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
     verbose : int, default=0
@@ -103,7 +103,7 @@ class ErosionPerceptron(MorphologicalPerceptron):
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, as elsewhere in scikit-learn.
+        Weights of the classes. "balanced" gives both classes the same total weight, sample weights included.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
     verbose : int, default=0
@@ -173,7 +173,7 @@ class DEPClassifier(MorphologicalPerceptron):
     tol : float, default=1e-3
         Relative decrease of the objective below which the solver stops.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, as elsewhere in scikit-learn.
+        Weights of the classes. "balanced" gives both classes the same total weight, sample weights included.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
     verbose : int, default=0

@@ -49,7 +49,7 @@ class LDEPClassifier(LinearPiecesClassifier):
     tol : float, default=1e-3
         A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, as elsewhere in scikit-learn.
+        Weights of the classes. "balanced" gives both classes the same total weight, sample weights included.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
