@@ -107,11 +107,10 @@ def run_datasets(args: Namespace) -> None:
 def run_tune(args: Namespace) -> None:
     from pipeline.commands import tune
     from pipeline.common import progress
-    from pipeline.execution.full_study import tune_on_all_rows
 
     params, datasets = _load(args)
     for name in progress.over(datasets, "tune"):
-        tune_on_all_rows(name, args.model, tune.with_trials(params, args.model, args.trials))
+        tune.run(name, args.model, params, args.trials)
 
 
 def run_score(args: Namespace) -> None:

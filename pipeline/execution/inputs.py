@@ -1,4 +1,4 @@
-"""What the stages impute and split wrote, as training data."""
+"""The output of the stages impute and split as training data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.fitting.training_data import TrainingData
 
 
 def load_training_data(name: str, folder: Path = paths.DATA) -> TrainingData:
-    """Read a set as impute and split wrote it; once, while its files stay as they are."""
+    """Read a data set as impute and split wrote it. It is read again only if one of its files has changed."""
     files = [path.resolve() for path in (paths.imputed(name, folder), paths.folds(name, folder))]
     versions = tuple((path, path.stat().st_mtime_ns if path.is_file() else 0) for path in files)
     return _load(name, folder, versions)

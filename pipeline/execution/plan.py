@@ -1,4 +1,4 @@
-"""What is to be computed for one data set: a fit for each model and fold, some after a study, each with its key."""
+"""What is to be computed for one data set: one fit per model and fold, some after a study, each with its key."""
 
 from __future__ import annotations
 
@@ -28,74 +28,98 @@ class Plan:
     data_digest: str
     store: Store
     settings: dict[str, str] = field(default_factory=dict)
-    """Digest of the settings of each model, as params.yaml has them."""
+    """Digest of the settings of each model in params.yaml."""
     md5: dict[str, str] = field(default_factory=dict)
-    """Of the files that the numbers come from, as dvc.lock has them."""
+    """Digests of the input files, as in dvc.lock."""
     studies: dict[tuple[str, int], StudyTask] = field(default_factory=dict)
     fits: dict[tuple[str, int], FitTask] = field(default_factory=dict)
     after: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     """The study whose choice a fit needs, if any."""
 
     def key(self, model: str) -> str:
-        """The digest of all that the numbers of one model depend on."""
+        """Digest of everything that the numbers of one model depend on."""
         return digest([self.fits[model, fold].key for fold in range(self.folds)])
 
 
 def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state: Path = paths.STATE) -> Plan:
-    """Plan every model of params.models on one prepared set."""
+    """Plan every model of params.models on one prepared data set."""
     files = {"imputed": paths.imputed(name, folder), "folds": paths.folds(name, folder)}
-    data = digest([file_digest(path) for path in files.values()])
-    plan = Plan(name, list(params.models), folds, data, Store(state / "fits"))
+    data_digest = digest([file_digest(path) for path in files.values()])
+    plan = Plan(name, list(params.models), folds, data_digest, Store(state / "fits"))
     plan.settings = {model: settings_digest(model, params) for model in params.models}
     plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
         base = params.classifiers[model].of or model
         for fold in range(folds):
-            tune_key = ""
+            study_key = ""
             if params.classifiers[base].search:
-                work = plan.studies.setdefault((base, fold), study(name, base, fold, params, data, state))
+                if (base, fold) not in plan.studies:
+                    plan.studies[base, fold] = study_task(name, base, fold, params, data_digest, state)
                 plan.after[model, fold] = (base, fold)
-                tune_key = work.key
-            plan.fits[model, fold] = _fit(name, model, fold, params, data, tune_key)
+                study_key = plan.studies[base, fold].key
+            plan.fits[model, fold] = _fit_task(name, model, fold, params, data_digest, study_key)
     return plan
 
 
-def study(name: str, model: str, fold: int | None, params: Params, data: str, state: Path = paths.STATE) -> StudyTask:
+def study_task(
+    name: str, model: str, fold: int | None, params: Params, data_digest: str, state: Path = paths.STATE
+) -> StudyTask:
+    """The study of one model without one outer fold; on all rows if `fold` is None."""
     entry, tuning = params.classifiers[model], params.tuning
     seed = seeds.derive(params.execution.seed, name, model, fold, "tune")
-    # The journal does not depend on the budget: with more trials a study goes on where it ended.
-    depends = [
-        _plain(entry, {"class_", "params", "search", "first", "while_tuning"}),
+    # The journal does not depend on the budget: with more trials a study continues.
+    journal = digest(
+        "study",
+        _dump(entry, {"class_", "params", "search", "first", "while_tuning"}),
         tuning.model_dump(include={"folds", "metric", "behind"}),
         optuna.__version__,
-        *_shared([entry], params, data, fold, seed),
-    ]
-    journal = digest("study", *depends)
-    key = digest(journal, entry.trials or tuning.trials, tuning.seconds)
-    path = state / "studies" / f"{journal}.journal"
-    return StudyTask(model, fold, entry, params.impute, tuning, seed, key, path)
+        *_shared_dependencies([entry], params, data_digest, fold, seed),
+    )
+    return StudyTask(
+        model=model,
+        fold=fold,
+        entry=entry,
+        impute=params.impute,
+        tuning=tuning,
+        seed=seed,
+        key=digest(journal, entry.trials or tuning.trials, tuning.seconds),
+        journal=state / "studies" / f"{journal}.journal",
+    )
 
 
-def _fit(name: str, model: str, fold: int, params: Params, data: str, tune_key: str) -> FitTask:
-    entries = [params.classifiers[model]]
-    if entries[0].of is not None:
-        entries.append(params.classifiers[entries[0].of])
+def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str, study_key: str) -> FitTask:
+    classifiers = {model: params.classifiers[model]}
+    member = classifiers[model].of
+    if member is not None:
+        classifiers[member] = params.classifiers[member]
+    entries = list(classifiers.values())
     seed = seeds.derive(params.execution.seed, name, model, fold, "fit")
-    depends = [
-        [_plain(entry, {"class_", "params", "while_tuning", "budget"}) for entry in entries],
-        *_shared(entries, params, data, fold, seed),
-    ]
-    key = digest("fit", tune_key, *depends)
-    needed = {model: entries[0], **({entries[0].of: entries[1]} if entries[0].of else {})}
-    return FitTask(name, model, fold, needed, params.impute, seed, key, {})
+    key = digest(
+        "fit",
+        study_key,
+        [_dump(entry, {"class_", "params", "while_tuning", "budget"}) for entry in entries],
+        *_shared_dependencies(entries, params, data_digest, fold, seed),
+    )
+    return FitTask(
+        dataset=name,
+        model=model,
+        fold=fold,
+        classifiers=classifiers,
+        impute=params.impute,
+        seed=seed,
+        key=key,
+        chosen={},
+    )
 
 
-def _shared(entries: list[Classifier], params: Params, data: str, fold: int | None, seed: int) -> list[Any]:
-    # With scope `dataset` the data's digest holds all that imputation did.
+def _shared_dependencies(
+    entries: list[Classifier], params: Params, data_digest: str, fold: int | None, seed: int
+) -> list[Any]:
+    # With the scope `dataset`, the digest of the data covers imputation.
     impute = params.impute.model_dump() if params.impute.scope == "fold" else None
     code = [code_digest(path) for entry in entries for path in models.classes(entry)]
-    return [code, impute, data, fold, seed]
+    return [code, impute, data_digest, fold, seed]
 
 
-def _plain(entry: Classifier, fields: set[str]) -> dict[str, Any]:
-    return entry.model_dump(include=fields)  # mode="json" would make null of .inf
+def _dump(entry: Classifier, fields: set[str]) -> dict[str, Any]:
+    return entry.model_dump(include=fields)  # mode="json" would turn infinity into null

@@ -21,27 +21,27 @@ Records = dict[tuple[str, int], dict[str, Any]]
 
 
 def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
-    """One row a model, fold and metric. A model that failed on a fold has its rows there too, without a value."""
+    """One row per model, fold and metric. A model that failed on a fold has its rows there too, without a value."""
     rows = []
     for model in plan.models:
         for fold in range(plan.folds):
             record = records[model, fold]
-            choice = record["tuning"]
+            tuning = record["tuning"]
             shared = {
                 "dataset": plan.dataset,
                 "model": model,
                 "fold": fold,
                 **{name: record.get(name) for name in ("fit_seconds", "fit_cpu_seconds", "predict_seconds")},
-                "tune_seconds": choice.get("seconds", 0.0),
-                "tune_cpu_seconds": choice.get("cpu_seconds", 0.0),
-                "trials": choice.get("trials", 0),
+                "tune_seconds": tuning.get("seconds", 0.0),
+                "tune_cpu_seconds": tuning.get("cpu_seconds", 0.0),
+                "trials": tuning.get("trials", 0),
                 "objective": record.get("objective"),
                 "iterations": record.get("iterations"),
                 "solver": record["solver"],
                 "settings": json.dumps(record["settings"], sort_keys=True),
                 "source": source,
                 "status": record["status"],
-                "message": "; ".join(filter(None, [choice.get("message"), record["message"]])),
+                "message": "; ".join(filter(None, [tuning.get("message"), record["message"]])),
             }
             values = record.get("metrics", {})
             rows += [{**shared, "metric": metric, "value": values.get(metric)} for metric in METRICS]

@@ -1,18 +1,17 @@
-"""Runs a plan: what the store holds is taken from it, the rest goes to a pool, each fit after the study it needs."""
+"""Runs a plan: takes finished work from the store and sends the rest to a pool, each fit after the study it needs."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from pipeline.config.params import Execution
-from pipeline.execution import pools
+from pipeline.execution import pools, stored_fits
+from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
 from pipeline.fitting.fit import FitResult, run_fit
 from pipeline.fitting.study import TuningStudy
@@ -20,154 +19,79 @@ from pipeline.fitting.training_data import TrainingData
 from pipeline.fitting.trial import TrialResult, run_trial
 
 Task = tuple[str, int]
-PATIENCE = 10  # seconds for a listener to end what it is at, after an error
-
-
-class Listener:
-    """What a run tells while it goes on; the default hears nothing."""
-
-    def trial_finished(self, model: str, fold: int, best: float) -> None: ...
-
-    def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None: ...
-
-
-class Listeners(Listener):
-    """Several, told in turn."""
-
-    def __init__(self, *listeners: Listener) -> None:
-        self.listeners = listeners
-
-    def trial_finished(self, model: str, fold: int, best: float) -> None:
-        for listener in self.listeners:
-            listener.trial_finished(model, fold, best)
-
-    def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
-        for listener in self.listeners:
-            listener.fit_finished(model, fold, record, stored)
-
-
-class BackgroundListener(Listener):
-    """Tells a listener in a thread of its own, in order: one that is slow to hear, as a server may be, delays nobody.
-
-    What workers gave meanwhile would not be stored, and a kill would lose it. `with` it; what the listener raises is
-    raised by the next call, or at the end.
-    """
-
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
-        self.told: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
-        self.error: Exception | None = None
-        self.dropped = False
-        # A daemon: after Ctrl-C nobody waits for a server that does not answer.
-        self.thread = threading.Thread(target=self._listen, daemon=True)
-
-    def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
-        self._raise()
-        self.told.put((model, fold, record, stored))
-
-    def __enter__(self) -> BackgroundListener:
-        self.thread.start()
-        return self
-
-    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        self.told.put(None)
-        try:
-            if kind is None:
-                self.thread.join()
-                self._raise()
-        finally:
-            self.dropped = True  # after an error: what it has not heard yet is told by the next run, from the store
-            self.thread.join(PATIENCE)
-
-    def _raise(self) -> None:
-        if self.error is not None:
-            raise self.error
-
-    def _listen(self) -> None:
-        try:
-            while (news := self.told.get()) is not None and not self.dropped:
-                self.listener.fit_finished(*news)
-        except Exception as error:
-            self.error = error
+"""A model and an outer fold."""
 
 
 class Scheduler:
-    """One run of a plan. `records` fills with one record per model and fold; its `tuning` is the study's outcome.
-    `decisions` fills with the decision values of each fold's test rows, where the model has them.
+    """One run of a plan.
 
-    Only this process writes: workers get what they need with their task, and hand back what they found.
+    `records` fills with one record per model and fold, whose `tuning` is the outcome of its study. `decisions` fills
+    with the decision values of each fold's test rows, if the model has them. Only this process writes files: workers
+    get everything with their task, and hand back their results.
     """
 
-    def __init__(self, plan: Plan, rows: TrainingData, listener: Listener) -> None:
-        self.plan, self.rows, self.listener = plan, rows, listener
+    def __init__(self, plan: Plan, data: TrainingData, listener: Listener) -> None:
+        self.plan, self.data, self.listener = plan, data, listener
         self.records: dict[Task, dict[str, Any]] = {}
         self.decisions: dict[Task, np.ndarray] = {}
-        self.choices: dict[Task, dict[str, Any]] = {}
+        self.outcomes: dict[Task, dict[str, Any]] = {}
         self.running: dict[Future[Any], Callable[[Any], None]] = {}
-        self.news: list[tuple[Task, bool]] = []
+        self.unreported: list[tuple[Task, bool]] = []
 
     def run(self, execution: Execution) -> None:
         self._take_from_store()
-        self._tell()
+        self._report()
         missing = [task for task in self.plan.fits if task not in self.records]
         if not missing:
             return
-        with pools.open_pool(execution, self.rows) as self.pool:
-            waiting_for = {self.plan.after[task] for task in missing if task in self.plan.after}
-            # Studies take longest: first. A fit whose study is in the store starts with the others.
-            for study in sorted(waiting_for - set(self.choices), key=lambda task: task[1]):
+        with pools.open_pool(execution, self.data) as self.pool:
+            needed = {self.plan.after[task] for task in missing if task in self.plan.after}
+            # Studies take longest, so they start first. Fits whose study is in the store start with the other fits.
+            for study in sorted(needed - set(self.outcomes), key=lambda task: task[1]):
                 self._start_study(study)
             for task in missing:
-                if task not in self.plan.after or self.plan.after[task] in self.choices:
+                if task not in self.plan.after or self.plan.after[task] in self.outcomes:
                     self._start_fit(task)
             while self.running:
-                # One whose worker was killed ends the run: last, so that what others gave is kept.
+                # A result that is lost ends the run. It comes last, so that the other results are stored.
                 for future in sorted(self.pool.wait(self.running), key=_is_lost):
                     self.running.pop(future)(self.pool.result(future))
-                # When all that came back is stored, and the workers have something to do: who listens may fail.
-                self._tell()
-        self._tell()
+                # After everything is stored and the workers are busy again: a listener may fail.
+                self._report()
+        self._report()
 
     def _take_from_store(self) -> None:
-        for study, tune in self.plan.studies.items():
-            choice = self.plan.store.get(tune.key)
-            if choice is not None:
-                self.choices[study] = choice
-        for task, fit in self.plan.fits.items():
-            record = self.plan.store.get(fit.key)
-            if record is None:
-                continue
-            if record["has_decisions"]:
-                values = self.plan.store.get_array(fit.key)
-                if values is None:  # the file is gone or damaged: the fit is done again
-                    continue
-                self.decisions[task] = values
-            self._finish(task, record, stored=True)
+        for study, task in self.plan.studies.items():
+            outcome = self.plan.store.get(task.key)
+            if outcome is not None:
+                self.outcomes[study] = outcome
+        for fit, fit_task in self.plan.fits.items():
+            result = stored_fits.load(self.plan.store, fit_task.key)
+            if result is not None:
+                self._finish(fit, result, stored=True)
 
     def _start_study(self, task: Task) -> None:
+        def on_trial(finished: int, best: float) -> None:
+            self.listener.trial_finished(*task, best)
+
         try:
-            study = TuningStudy(
-                self.plan.studies[task],
-                self.rows,
-                self.pool.grain,
-                lambda _, best: self.listener.trial_finished(*task, best),
-            )
+            study = TuningStudy(self.plan.studies[task], self.data, self.pool.batch_seconds, on_trial)
         except ValueError as error:
             self._study_failed(task, error)
         else:
-            self._go_on(task, study)
+            self._continue_study(task, study)
 
-    def _go_on(self, task: Task, study: TuningStudy) -> None:
-        setting = study.ask()
-        if setting is None:
+    def _continue_study(self, task: Task, study: TuningStudy) -> None:
+        trial = study.ask()
+        if trial is None:
             self._end_study(task, study)
             return
 
-        def done(scored: TrialResult) -> None:
-            study.tell(scored)
-            self._go_on(task, study)
+        def done(result: TrialResult) -> None:
+            study.tell(result)
+            self._continue_study(task, study)
 
-        self.running[self.pool.submit(run_trial, setting)] = done
+        self.running[self.pool.submit(run_trial, trial)] = done
 
     def _end_study(self, task: Task, study: TuningStudy) -> None:
         try:
@@ -176,47 +100,45 @@ class Scheduler:
             self._study_failed(task, error)
         else:
             self.plan.store.put(self.plan.studies[task].key, outcome)
-            self._study_done(task, outcome)
+            self._study_finished(task, outcome)
 
     def _study_failed(self, task: Task, error: ValueError) -> None:
-        self._study_done(task, {"status": "failed", "message": f"{type(error).__name__}: {error}"})
+        self._study_finished(task, {"status": "failed", "message": f"{type(error).__name__}: {error}"})
 
-    def _study_done(self, study: Task, outcome: dict[str, Any]) -> None:
-        self.choices[study] = outcome
+    def _study_finished(self, study: Task, outcome: dict[str, Any]) -> None:
+        self.outcomes[study] = outcome
         for task, needed in self.plan.after.items():
             if needed == study and task not in self.records:
                 self._start_fit(task)
 
     def _start_fit(self, task: Task) -> None:
-        choice = self.choices.get(self.plan.after[task], {}) if task in self.plan.after else {}
-        if choice.get("status") == "failed":
-            failed = {"status": "failed", "message": choice["message"], "settings": {}, "solver": None}
-            self._finish(task, failed, stored=False)
+        outcome = self._outcome_for(task)
+        if outcome.get("status") == "failed":
+            record = {"status": "failed", "message": outcome["message"], "settings": {}, "solver": None}
+            self._finish(task, FitResult(record), stored=False)
             return
-        work = replace(self.plan.fits[task], chosen=choice.get("chosen", {}))
+        fit = replace(self.plan.fits[task], chosen=outcome.get("chosen", {}))
 
-        def done(fitted: FitResult) -> None:
-            if fitted.record["status"] == "ok":  # what failed is tried again the next time
-                if fitted.pipeline is not None:
-                    self.plan.store.put_bytes(work.key, ".pickle", fitted.pipeline)
-                if fitted.decisions is not None:
-                    self.plan.store.put_array(work.key, fitted.decisions)
-                # Last: what has a record is complete.
-                self.plan.store.put(work.key, fitted.record)
-            if fitted.decisions is not None:
-                self.decisions[task] = fitted.decisions
-            self._finish(task, fitted.record, stored=False)
+        def done(result: FitResult) -> None:
+            if result.record["status"] == "ok":  # what failed is tried again in the next run
+                stored_fits.save(self.plan.store, fit.key, result)
+            self._finish(task, result, stored=False)
 
-        self.running[self.pool.submit(run_fit, work)] = done
+        self.running[self.pool.submit(run_fit, fit)] = done
 
-    def _finish(self, task: Task, record: dict[str, Any], stored: bool) -> None:
-        tuning_outcome = self.choices.get(self.plan.after[task], {}) if task in self.plan.after else {}
-        self.records[task] = {**record, "tuning": tuning_outcome}
-        self.news.append((task, stored))
+    def _outcome_for(self, task: Task) -> dict[str, Any]:
+        """The outcome of the study that a fit comes after; empty if it needs none."""
+        return self.outcomes.get(self.plan.after[task], {}) if task in self.plan.after else {}
 
-    def _tell(self) -> None:
-        news, self.news = self.news, []
-        for task, stored in news:
+    def _finish(self, task: Task, result: FitResult, stored: bool) -> None:
+        self.records[task] = {**result.record, "tuning": self._outcome_for(task)}
+        if result.decisions is not None:
+            self.decisions[task] = result.decisions
+        self.unreported.append((task, stored))
+
+    def _report(self) -> None:
+        finished, self.unreported = self.unreported, []
+        for task, stored in finished:
             self.listener.fit_finished(*task, self.records[task], stored)
 
 

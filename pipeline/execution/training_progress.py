@@ -1,4 +1,4 @@
-"""How far training is: on a terminal a line a model with a bar, elsewhere a line when a model is done."""
+"""The progress of training: one bar per model on a terminal, otherwise one line per model when it is done."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from pipeline.config.params import Params
+from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
-from pipeline.execution.scheduler import Listener
 
 log = logging.getLogger(__name__)
 
 
 class LogProgress(Listener):
-    """A plain line for each model, when all its folds are done."""
+    """One plain line per model, when all its folds are done."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.began = plan, time.monotonic()
+        self.plan, self.started = plan, time.monotonic()
         self.scores: dict[str, list[float | None]] = {model: [] for model in plan.models}
         self.reused = dict.fromkeys(plan.models, 0)
 
@@ -30,24 +30,27 @@ class LogProgress(Listener):
         self.scores[model].append(record.get("metrics", {}).get("accuracy"))
         self.reused[model] += stored
         if len(self.scores[model]) == self.plan.folds:
-            self.show(f"{self.plan.dataset}, {model}: {self.words(model)}")
+            self.show(f"{self.plan.dataset}, {model}: {self.summary(model)}")
 
-    def words(self, model: str) -> str:
-        good = [100 * score for score in self.scores[model] if score is not None]
-        failed = self.plan.folds - len(good)
-        text = f"{np.mean(good):.1f} ± {np.std(good, ddof=1) if len(good) > 1 else 0:.1f}" if good else "no result"
+    def summary(self, model: str) -> str:
+        percent = [100 * score for score in self.scores[model] if score is not None]
+        failed = self.plan.folds - len(percent)
+        text = "no result"
+        if percent:
+            deviation = np.std(percent, ddof=1) if len(percent) > 1 else 0
+            text = f"{np.mean(percent):.1f} ± {deviation:.1f}"
         if failed:
             text += f", FAILED on {failed} of {self.plan.folds} folds"
         if self.reused[model]:
             text += f" ({self.reused[model]} of {self.plan.folds} folds reused)"
-        return f"{text}, {time.monotonic() - self.began:.0f} s since the start"
+        return f"{text}, {time.monotonic() - self.started:.0f} s since the start"
 
     def show(self, text: str) -> None:
         log.info(text)
 
 
 class TerminalProgress(LogProgress):
-    """A bar for each model: trials and fits done, time left, best score so far."""
+    """One bar per model: finished trials and fits, remaining time, best score so far."""
 
     def __init__(self, plan: Plan, params: Params) -> None:
         super().__init__(plan)
@@ -57,7 +60,7 @@ class TerminalProgress(LogProgress):
         for model in plan.models:
             entry = params.classifiers[model]
             trials = (entry.trials or params.tuning.trials) if entry.search else 0
-            # At the next free line: with several sets the first one has the bar over the sets.
+            # On the next free line: with several data sets the first line has the bar over the data sets.
             self.bars[model] = tqdm(
                 total=plan.folds * (trials + 1),
                 desc=f"{plan.dataset} {model}",
@@ -71,14 +74,14 @@ class TerminalProgress(LogProgress):
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         super().fit_finished(model, fold, record, stored)
-        bar, done = self.bars[model], len(self.scores[model])
-        good = [score for score in self.scores[model] if score is not None]
-        # Trials that were in the journal already are not told of: a finished fold sets the count right.
-        bar.n = max(bar.n, done * bar.total // self.plan.folds)
-        bar.set_postfix_str(f"best {100 * max(good):.1f}" if good else "failed")
+        bar, finished = self.bars[model], len(self.scores[model])
+        successful = [score for score in self.scores[model] if score is not None]
+        # There is no event for trials that were in the journal already: a finished fold corrects the count.
+        bar.n = max(bar.n, finished * bar.total // self.plan.folds)
+        bar.set_postfix_str(f"best {100 * max(successful):.1f}" if successful else "failed")
 
     def show(self, text: str) -> None:
-        """The bar says it."""
+        """Print nothing: the bar shows it."""
 
     def close(self) -> None:
         for bar in self.bars.values():
@@ -92,9 +95,9 @@ def listening(plan: Plan, params: Params) -> Iterator[LogProgress]:
         return
     from tqdm.contrib.logging import logging_redirect_tqdm
 
-    bars = TerminalProgress(plan, params)
+    progress = TerminalProgress(plan, params)
     try:
         with logging_redirect_tqdm():
-            yield bars
+            yield progress
     finally:
-        bars.close()
+        progress.close()

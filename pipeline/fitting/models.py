@@ -30,30 +30,31 @@ def resolve(path: str) -> Any:
     """Import what a dotted path names."""
     module, _, name = path.rpartition(".")
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ImportError as error:
         raise ModelError(f"'{path}' cannot be imported: {error}.") from None
-    except Exception as error:  # the module runs when it is imported, and may do anything
+    except Exception as error:  # importing runs the module, which may do anything
         raise ModelError(f"'{path}' cannot be imported: {type(error).__name__}: {error}.") from None
-    if not hasattr(found, name):
-        public = [item for item in dir(found) if not item.startswith("_")]
+    if not hasattr(imported, name):
+        public = [item for item in dir(imported) if not item.startswith("_")]
         raise ModelError(f"'{path}' cannot be imported: '{module}' has no '{name}'", name, public[:200])
-    return getattr(found, name)
+    return getattr(imported, name)
 
 
 def build(path: str, params: dict[str, Any]) -> Any:
     """An unfitted estimator; a parameter that is {class: ..., params: ...} is built the same way."""
-    made = resolve(path)
-    if not inspect.isclass(made) or not hasattr(made, "get_params") or not hasattr(made, "fit"):
+    estimator_class = resolve(path)
+    methods = ("get_params", "fit")
+    if not inspect.isclass(estimator_class) or not all(hasattr(estimator_class, name) for name in methods):
         raise ModelError(f"'{path}' is not a scikit-learn estimator.")
-    declared = inspect.signature(made).parameters.values()
-    known = [parameter.name for parameter in declared if parameter.kind is not parameter.VAR_KEYWORD]
-    if len(known) == len(declared):  # else the class takes whatever name it is given
+    declared = inspect.signature(estimator_class).parameters.values()
+    valid = [parameter.name for parameter in declared if parameter.kind is not parameter.VAR_KEYWORD]
+    if len(valid) == len(declared):  # otherwise the class takes any name
         for name in params:
-            if name not in known:
-                raise ModelError(f"{path} has no parameter '{name}'", name, known)
+            if name not in valid:
+                raise ModelError(f"{path} has no parameter '{name}'", name, valid)
     try:
-        return made(**{name: _value(value) for name, value in params.items()})
+        return estimator_class(**{name: _value(value) for name, value in params.items()})
     except (TypeError, ValueError) as error:
         raise ModelError(f"{path}: {error}.") from None
 
@@ -70,9 +71,10 @@ def _is_nested(value: Any) -> bool:
 
 def classes(entry: Classifier) -> list[str]:
     """Every class that a model may be built of: its own, and those inside its parameters."""
-    settings = [entry.params, entry.while_tuning, *entry.first, entry.budget.instead if entry.budget else {}]
-    values = [value for held in settings for value in held.values()]
-    return sorted({entry.class_, *_nested([*values, *(space.choices for space in entry.search.values())])})
+    mappings = [entry.params, entry.while_tuning, *entry.first, entry.budget.instead if entry.budget else {}]
+    values = [value for mapping in mappings for value in mapping.values()]
+    choices = [space.choices for space in entry.search.values()]
+    return sorted({entry.class_, *_nested([*values, *choices])})
 
 
 def _nested(value: Any) -> Iterator[str]:
@@ -87,12 +89,12 @@ def _nested(value: Any) -> Iterator[str]:
 def settings_for(
     name: str, classifiers: dict[str, Classifier], chosen: dict[str, Any], rows: int, features: int
 ) -> dict[str, Any]:
-    """All parameters of a model, as plain values, for training data of this shape and what tuning chose."""
+    """All parameters of a model as plain values, for training data of this shape and the settings that tuning chose."""
     entry = classifiers[name]
     if entry.of is not None:
         member = classifiers[entry.of]
-        inner = settings_for(entry.of, classifiers, chosen, rows, features)
-        return {**entry.params, "estimator": {"class": member.class_, "params": {**inner, **member.while_tuning}}}
+        member_settings = settings_for(entry.of, classifiers, chosen, rows, features) | member.while_tuning
+        return {**entry.params, "estimator": {"class": member.class_, "params": member_settings}}
     settings = {**entry.params, **chosen}
     if entry.budget is not None:
         r1, r2 = settings.get("r1", 10), settings.get("r2", 10)
@@ -102,8 +104,9 @@ def settings_for(
 
 
 def pipeline(entry: Classifier, settings: dict[str, Any], impute: Impute, seed: int) -> Pipeline:
-    """What is fitted on a training fold: scaler and model, behind an imputer if each fold has its own."""
-    steps: list[tuple[str, Any]] = [("scale", StandardScaler()), ("model", seeded(build(entry.class_, settings), seed))]
+    """The pipeline that is fitted on training rows: scaler and model, after an imputer if each fold has its own."""
+    model = with_seed(build(entry.class_, settings), seed)
+    steps: list[tuple[str, Any]] = [("scale", StandardScaler()), ("model", model)]
     if impute.scope == "fold":
         fill = impute.fill_value if impute.strategy == "constant" else None
         # A column that is empty in one fold is kept, so that every fold has the same columns.
@@ -111,18 +114,18 @@ def pipeline(entry: Classifier, settings: dict[str, Any], impute: Impute, seed: 
     return Pipeline(steps)
 
 
-def seeded(estimator: Any, seed: int) -> Any:
+def with_seed(estimator: Any, seed: int) -> Any:
     """Set each `random_state` that params.yaml leaves open."""
-    values = estimator.get_params()
-    names = [name for name in values if name.split("__")[-1] == "random_state" and values[name] is None]
-    return estimator.set_params(**dict.fromkeys(names, seed))
+    params = estimator.get_params()
+    unset = [name for name in params if name.split("__")[-1] == "random_state" and params[name] is None]
+    return estimator.set_params(**dict.fromkeys(unset, seed))
 
 
 def suggest(trial: Any, search: dict[str, Space]) -> dict[str, Any]:
     """Ask an Optuna trial for a value of each searched parameter."""
     for name, space in search.items():
         if space.choices is not None:
-            trial.suggest_categorical(name, [_plain(value) for value in space.choices])
+            trial.suggest_categorical(name, [_scalar(value) for value in space.choices])
         elif isinstance(space.low, int) and isinstance(space.high, int):
             trial.suggest_int(name, space.low, space.high, log=space.log)
         else:
@@ -131,19 +134,19 @@ def suggest(trial: Any, search: dict[str, Space]) -> dict[str, Any]:
 
 
 def as_trial(settings: dict[str, Any], search: dict[str, Space]) -> dict[str, Any]:
-    """The values that Optuna holds for given settings."""
-    return {name: settings[name] if space.choices is None else _plain(settings[name]) for name, space in search.items()}
+    """The values by which Optuna knows some settings."""
+    return {name: _scalar(settings[name]) for name in search}
 
 
 def from_trial(values: dict[str, Any], search: dict[str, Space]) -> dict[str, Any]:
-    """Settings from the values that Optuna holds: the inverse of `as_trial`."""
+    """The settings of a trial's values: the inverse of `as_trial`."""
     settings = {}
     for name, space in search.items():
-        choices = {_plain(choice): choice for choice in space.choices or []}
+        choices = {_scalar(choice): choice for choice in space.choices or []}
         settings[name] = choices.get(values[name], values[name])
     return settings
 
 
-def _plain(choice: Any) -> Any:
-    """Optuna's storages hold scalars alone."""
+def _scalar(choice: Any) -> Any:
+    """A choice, or its JSON text if it is a list or a mapping: Optuna stores only scalars."""
     return choice if choice is None or isinstance(choice, (bool, int, float, str)) else json.dumps(choice)

@@ -1,4 +1,4 @@
-"""What a model is fitted with, as params.yaml describes it: the types of its sections, and their defaults."""
+"""The sections of params.yaml that decide how a model is fitted: their types and defaults."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ Number = Annotated[Any, AfterValidator(_number)]
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        for key, held in value.items():
+        for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"the key {key!r} is no text; write it in quotes")
-            _plain(held)
+                raise ValueError(f"the key {key!r} is not text; write it in quotes")
+            _plain(item)
     elif isinstance(value, (list, tuple)):
-        for held in value:
-            _plain(held)
+        for item in value:
+            _plain(item)
     elif value is not None and not isinstance(value, (bool, int, float, str)):
         raise ValueError(f"{value!r} is neither a number nor text; write it in quotes")
     return value
 
 
-# What JSON can hold: results and journals have the settings in it.
+# A value that JSON can represent: results and journals contain the settings.
 Plain = Annotated[Any, AfterValidator(_plain)]
 
 
@@ -75,7 +75,7 @@ class Space(Section):
 
 
 class Budget(Section):
-    """What exact CCP may cost, and the parameters to take where it would cost more."""
+    """The CPU seconds that exact CCP may take per fit, and the parameters to use instead if it would take longer."""
 
     seconds: float = Field(gt=0, allow_inf_nan=False)
     instead: dict[str, Plain]
@@ -96,7 +96,7 @@ class Classifier(Section):
         if not self.search and (self.first or self.while_tuning or self.trials):
             raise ValueError("first, while_tuning and trials need a search")
         if self.of is not None and self.search:
-            raise ValueError("a model of another one takes over its settings; it cannot have a search of its own")
+            raise ValueError("a model with `of` takes the settings of that model; it cannot have a search of its own")
         for settings in self.first:
             if set(settings) != set(self.search):
                 raise ValueError(f"first: {settings} does not give a value for each of {', '.join(self.search)}")

@@ -1,4 +1,4 @@
-"""The rows that models are fitted on."""
+"""A data set as models are fitted on it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class TrainingData:
     target: str
 
     def frame(self, which: Any = slice(None)) -> pd.DataFrame:
-        """Rows of X with their column names, for whoever loads the pipeline.
+        """Rows of X with their column names, which a logged pipeline expects.
 
-        Not copied, as pandas would, column by column: in another layout a scaler's sums differ in the last bit, and an
-        SVC's score in the first digit.
+        Not copied column by column, as pandas does by default: in another memory layout a scaler's sums differ in the
+        last bit, and an SVC's score in the first digit.
         """
         return pd.DataFrame(self.X[which], columns=self.columns, copy=False)

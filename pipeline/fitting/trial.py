@@ -1,4 +1,4 @@
-"""The score of one setting by an inner cross-validation: what a worker does for a study."""
+"""One trial of a study: the score of one setting by an inner cross-validation. A worker runs it."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ FoldScores = dict[int, float]
 
 @dataclass(frozen=True)
 class TrialTask:
-    """One trial. `fold` is the outer fold that is left out (None: no row is); `folds` counts the inner ones.
+    """What a trial depends on.
 
-    `known` is what the setting has given before; `best` the best trial's scores, empty if there is none. After a fit
-    that ends later than `grain` seconds from the start, a worker hands back what it has.
+    `fold` is the outer fold that is left out, or None to use all rows. `inner_folds` counts the inner folds.
+    `known_scores` are scores of this setting from earlier trials, `best_scores` those of the best trial so far. A
+    worker hands back what it has after the first fit that ends later than `batch_seconds` from the start.
     """
 
     entry: Classifier
     settings: dict[str, Any]
     impute: Impute
     fold: int | None
-    folds: int
+    inner_folds: int
     metric: str
     seed: int
-    known: FoldScores
-    best: FoldScores
-    behind: float
-    grain: float
+    known_scores: FoldScores
+    best_scores: FoldScores
+    margin: float
+    batch_seconds: float
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The score of each inner fold so far, whether the trial is given up, and why it failed, if it did."""
+    """The scores of the inner folds so far, whether the trial was given up, and the error if it failed."""
 
     scores: FoldScores
     pruned: bool
@@ -50,35 +51,35 @@ class TrialResult:
     cpu_seconds: float
 
 
-def part(rows: TrainingData, fold: int | None) -> Any:
-    """Which rows a study may see."""
-    return slice(None) if fold is None else rows.fold != fold
+def training_rows(data: TrainingData, fold: int | None) -> Any:
+    """An index of the rows outside an outer fold; of all rows if `fold` is None."""
+    return slice(None) if fold is None else data.fold != fold
 
 
-def inner_folds(y: np.ndarray, wanted: int) -> int:
-    """An inner fold needs a row of each class; a rarer class than that gives fewer folds."""
-    folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
-    if folds < 2:
+def inner_fold_count(y: np.ndarray, wanted: int) -> int:
+    """The number of inner folds: each needs a row of each class, so a rare class allows fewer."""
+    count = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
+    if count < 2:
         raise ValueError("a class has a single row in the training part: no inner cross-validation is possible")
-    return folds
+    return count
 
 
-def run_trial(work: TrialTask, rows: TrainingData) -> TrialResult:
-    """Fit and score fold by fold, one at least. What goes wrong inside the model is a result."""
+def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
+    """Fit and score the inner folds in turn, at least one of them. An error inside the model becomes a result."""
     scores: FoldScores = {}
     pruned, error, fitted = False, None, False
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the final fit of the chosen setting reports its own
-            for number, (train, test) in enumerate(_splits(work, rows)):
-                known = work.known.get(number)
-                if known is None:
-                    if fitted and time.perf_counter() - wall >= work.grain:
+            warnings.simplefilter("ignore")  # the outer fit of the chosen setting reports its own
+            for number, (train, test) in enumerate(_splits(task, data)):
+                score = task.known_scores.get(number)
+                if score is None:
+                    if fitted and time.perf_counter() - wall >= task.batch_seconds:
                         break
-                    known, fitted = _score(work, rows, number, train, test), True
-                scores[number] = known
-                if number + 1 < work.folds and falls_behind(scores, work.best, work.behind):
+                    score, fitted = _score(task, data, number, train, test), True
+                scores[number] = score
+                if number + 1 < task.inner_folds and falls_behind(scores, task.best_scores, task.margin):
                     pruned = True
                     break
     except Exception as caught:
@@ -86,27 +87,29 @@ def run_trial(work: TrialTask, rows: TrainingData) -> TrialResult:
     return TrialResult(scores, pruned, error, time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def falls_behind(scores: FoldScores, best: FoldScores, margin: float) -> bool:
-    """Is the mean, over the folds so far, this far behind the best trial's on the same folds?
+def falls_behind(scores: FoldScores, best_scores: FoldScores, margin: float) -> bool:
+    """Whether the mean over the folds so far is more than `margin` below the best trial's mean over the same folds.
 
     Optuna's WilcoxonPruner cannot act on three folds: their smallest p-value is 1/8.
     """
-    return bool(best) and float(np.mean([best[number] - score for number, score in scores.items()])) > margin
+    if not best_scores:
+        return False
+    return float(np.mean([best_scores[number] - score for number, score in scores.items()])) > margin
 
 
-def _splits(work: TrialTask, rows: TrainingData) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Row numbers of the training and test part of each inner fold."""
-    seen = np.arange(len(rows.y))[part(rows, work.fold)]
-    splitter = StratifiedKFold(work.folds, shuffle=True, random_state=seeds.derive(work.seed, "inner"))
-    return [(seen[train], seen[test]) for train, test in splitter.split(seen, rows.y[seen])]
+def _splits(task: TrialTask, data: TrainingData) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Row numbers of the training and the test part of each inner fold."""
+    rows = np.arange(len(data.y))[training_rows(data, task.fold)]
+    splitter = StratifiedKFold(task.inner_folds, shuffle=True, random_state=seeds.derive(task.seed, "inner"))
+    return [(rows[train], rows[test]) for train, test in splitter.split(rows, data.y[rows])]
 
 
-def _score(work: TrialTask, rows: TrainingData, number: int, train: np.ndarray, test: np.ndarray) -> float:
-    values = {**work.entry.params, **work.settings, **work.entry.while_tuning}
-    pipe = models.pipeline(work.entry, values, work.impute, seeds.derive(work.seed, "fit", number))
-    pipe.fit(rows.X[train], rows.y[train])
-    # Only the metric that counts: all of them take longer than many a fit.
-    value = metrics.score(work.metric, pipe, rows.X[test], rows.y[test], pipe.predict(rows.X[test]))
+def _score(task: TrialTask, data: TrainingData, number: int, train: np.ndarray, test: np.ndarray) -> float:
+    settings = {**task.entry.params, **task.settings, **task.entry.while_tuning}
+    pipe = models.pipeline(task.entry, settings, task.impute, seeds.derive(task.seed, "fit", number))
+    pipe.fit(data.X[train], data.y[train])
+    # Only the metric that counts: computing all of them takes longer than many a fit.
+    value = metrics.score(task.metric, pipe, data.X[test], data.y[test], pipe.predict(data.X[test]))
     if value is None:
-        raise ValueError(f"{work.entry.class_} gives no scores, which tuning.metric: {work.metric} needs")
+        raise ValueError(f"{task.entry.class_} gives no scores, which tuning.metric: {task.metric} needs")
     return value

@@ -1,4 +1,4 @@
-"""Stage train: every model on every fold of one data set, tuned where it has a search, and tracked."""
+"""Stage train: every model on every fold of one data set, tuned if it has a search, and tracked in MLflow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from pipeline.config.params import Execution, Params
 from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, pools, result_files, training_progress
 from pipeline.execution.inputs import load_training_data
-from pipeline.execution.scheduler import BackgroundListener, Listener, Listeners, Scheduler
+from pipeline.execution.listeners import BackgroundListener, Listener, Listeners
+from pipeline.execution.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
 
@@ -26,47 +27,54 @@ class ModelsFailed(UserError):
 
 
 def run(name: str, params: Params, root: Path = Path()) -> None:
-    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/; then ModelsFailed, if a model failed on a fold."""
+    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/; raise ModelsFailed if a fit failed."""
     check_models(params)
     folder, state = root / paths.DATA, root / paths.STATE
-    rows = load_training_data(name, folder)
-    made = plan.make(name, params, int(rows.fold.max()) + 1, folder, state)
+    data = load_training_data(name, folder)
+    training_plan = plan.make(name, params, int(data.fold.max()) + 1, folder, state)
     provenance = Provenance.read(name, folder)
     with file_lock.locked(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
-        began = time.monotonic()
-        # Before the work: a server that does not answer is said now, not after hours.
+        started = time.monotonic()
         tracker = None
         if params.tracking.enabled:
-            from pipeline.tracking.tracker import Tracker  # loads MLflow, which takes longer than many a fit
+            from pipeline.tracking.tracker import Tracker  # imports MLflow, which takes longer than many a fit
 
-            tracker = Tracker(params.tracking, made, rows, provenance, root)
-        with training_progress.listening(made, params) as lines, _beside(tracker, params.execution) as told:
-            scheduler = Scheduler(made, rows, Listeners(lines, *told))
+            # Before the work: a server that does not answer is reported now, not after hours.
+            tracker = Tracker(params.tracking, training_plan, data, provenance, root)
+        with (
+            training_progress.listening(training_plan, params) as progress,
+            _tracking_listeners(tracker, params.execution) as tracking,
+        ):
+            scheduler = Scheduler(training_plan, data, Listeners(progress, *tracking))
             scheduler.run(params.execution)
-        if tracker:
+        if tracker is not None:
             tracker.close()
-        table = result_files.tidy(made, scheduler.records, provenance.source)
-        decisions = result_files.decision_table(made, rows.fold, scheduler.decisions)
-        result_files.write(made, scheduler.records, table, decisions, root)
-        cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker else ""
-        log.info("%s: %d models in %.0f s%s.", name, len(made.models), time.monotonic() - began, cost)
-    _say_failures(name, scheduler.records)
+        table = result_files.tidy(training_plan, scheduler.records, provenance.source)
+        decisions = result_files.decision_table(training_plan, data.fold, scheduler.decisions)
+        result_files.write(training_plan, scheduler.records, table, decisions, root)
+        cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker is not None else ""
+        log.info("%s: %d models in %.0f s%s.", name, len(training_plan.models), time.monotonic() - started, cost)
+    _raise_failures(name, scheduler.records)
 
 
 @contextmanager
-def _beside(tracker: Listener | None, execution: Execution) -> Iterator[list[Listener]]:
-    """The tracker in a thread of its own, where other processes fit: here its CPU time would count as a fit's."""
-    if tracker is None or not pools.apart(execution):
-        yield [tracker] if tracker else []
+def _tracking_listeners(tracker: Listener | None, execution: Execution) -> Iterator[list[Listener]]:
+    """The tracker, in a thread if the fits run in other processes; otherwise its CPU time would count as theirs."""
+    if tracker is None:
+        yield []
+    elif pools.uses_other_processes(execution):
+        with BackgroundListener(tracker) as background:
+            yield [background]
     else:
-        with BackgroundListener(tracker) as aside:
-            yield [aside]
+        yield [tracker]
 
 
-def _say_failures(name: str, records: result_files.Records) -> None:
-    failed = [f"  {model}, fold {fold}: {record['message']}" for (model, fold), record in sorted(records.items())
-              if record["status"] == "failed"]  # fmt: skip
-    if failed:
-        raise ModelsFailed("\n".join([
-            f"{name}: {len(failed)} of {len(records)} fits failed; the others are done, and in the results.", *failed,
-        ]))  # fmt: skip
+def _raise_failures(name: str, records: result_files.Records) -> None:
+    failures = [
+        f"  {model}, fold {fold}: {record['message']}"
+        for (model, fold), record in sorted(records.items())
+        if record["status"] == "failed"
+    ]
+    if failures:
+        summary = f"{name}: {len(failures)} of {len(records)} fits failed; the others are done, and in the results."
+        raise ModelsFailed("\n".join([summary, *failures]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import pickle
 import shutil
 import tempfile
 import time
@@ -24,10 +23,8 @@ from mlflow.models import Model, infer_signature
 from mlflow.utils import requirements_utils
 
 import ldep
-from pipeline.common.errors import first_line
 from pipeline.data.provenance import Provenance
 from pipeline.execution.plan import Plan
-from pipeline.execution.store import Store
 from pipeline.fitting.fit import FitTask
 from pipeline.fitting.study import open_study
 from pipeline.fitting.training_data import TrainingData
@@ -184,18 +181,14 @@ def artifacts(folder: Path, plan: Plan, model: str, folds: Folds, rows: Training
     pictures_of_study(folder, plan, model)
 
 
-def log_model(client: mlflow.MlflowClient, run: Run, fit: FitTask, store: Store, rows: TrainingData) -> str | None:
-    """Log the pipeline that fold 0 fitted, in the skops format; return its id, or None if it cannot be kept so."""
-    pipe = pickle.loads(store.file(fit.key, ".pickle").read_bytes())  # our own file, of the fit
-    try:
-        untrusted = skops.io.get_untrusted_types(data=skops.io.dumps(pipe))
-    except Exception as error:  # whatever the state of another's estimator meets
-        log.warning("%s: not logged as a model, as skops cannot store it (%s).", fit.model, first_line(error))
-        return None
+def log_model(client: mlflow.MlflowClient, run: Run, fit: FitTask, content: bytes, rows: TrainingData) -> str | None:
+    """Log the pipeline that fold 0 fitted, a skops file; return its id, or None if it contains an untrusted type."""
+    untrusted = skops.io.get_untrusted_types(data=content)
     foreign = [name for name in untrusted if name.split(".")[0] not in TRUSTED]
     if foreign:
         log.warning("%s: not logged as a model, as it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
         return None
+    pipe = skops.io.loads(content, trusted=untrusted)
     # mlflow.sklearn.log_model, in steps. It wants an active run, and ending that marks it FINISHED before its numbers
     # are in; and it loads each model again to try its example, which doubles the cost.
     run_id, example = run.info.run_id, rows.frame(slice(EXAMPLE_ROWS))

@@ -29,8 +29,9 @@ from pipeline.common import machine
 from pipeline.common.errors import UserError, first_line
 from pipeline.config.params import Tracking
 from pipeline.data.provenance import Provenance
+from pipeline.execution import stored_fits
+from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
-from pipeline.execution.scheduler import Listener
 from pipeline.fitting.training_data import TrainingData
 from pipeline.tracking.tags import DATASET, KEY, MODEL, OWNER
 
@@ -142,10 +143,10 @@ class Tracker(Listener):
         run_id = run.info.run_id
         logged = None
         fit = self.plan.fits[model, 0]
-        # A pipeline that cannot be pickled was not kept; the fit's message says so.
-        kept = folds[0]["status"] == "ok" and self.plan.store.file(fit.key, ".pickle").is_file()
-        if self.params.models and kept:
-            logged = run_content.log_model(self.client, run, fit, self.plan.store, self.rows)
+        # A pipeline that skops cannot store was not kept; the message of the fit says why.
+        content = stored_fits.model_file(self.plan.store, fit.key) if folds[0]["status"] == "ok" else None
+        if self.params.models and content is not None:
+            logged = run_content.log_model(self.client, run, fit, content, self.rows)
         self.client.log_inputs(run_id, [self._dataset])
         metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
         self.client.log_batch(run_id, metrics=metrics, params=params)

@@ -16,10 +16,11 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).parents[2]
+OFFLINE = ("-q", "--no-deps", "--no-build-isolation", "--no-index")
 
 
 @dataclass
-class Started:
+class StartedCluster:
     """`folder` is where the processes run; `site` holds the package as a wheel installs it."""
 
     folder: Path
@@ -50,27 +51,25 @@ class Started:
 
 
 @contextmanager
-def running(folder: Path, workers: int) -> Iterator[Started]:
+def running_cluster(folder: Path, workers: int) -> Iterator[StartedCluster]:
     site = folder / "site"
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index",
-         "--target", str(site), str(_sources(folder))],
-        check=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", str(site), str(_sources(folder))], check=True
+    )
     (folder / "elsewhere").mkdir()
-    started = Started(folder / "elsewhere", site)
+    cluster = StartedCluster(folder / "elsewhere", site)
     try:
         file = ["--scheduler-file", "scheduler.json"]
-        started.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *file)
+        cluster.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *file)
         deadline = time.monotonic() + 120
-        while not (started.folder / "scheduler.json").exists():
+        while not (cluster.folder / "scheduler.json").exists():
             assert time.monotonic() < deadline, "the scheduler does not start"
             time.sleep(0.1)
         for _ in range(workers):
-            started.start("worker", "--nthreads", "1", "--no-dashboard", *file)
-        yield started
+            cluster.start("worker", "--nthreads", "1", "--no-dashboard", *file)
+        yield cluster
     finally:
-        for process in reversed(started.processes):
+        for process in reversed(cluster.processes):
             family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
             for member in family:
                 if member.is_running():

@@ -16,9 +16,10 @@ import pytest
 from pipeline.common.errors import UserError
 from pipeline.execution import plan, pools
 from pipeline.execution.inputs import load_training_data
+from pipeline.execution.listeners import BackgroundListener, Listener
 from pipeline.execution.plan import Plan
 from pipeline.execution.pools import Call, Pool
-from pipeline.execution.scheduler import BackgroundListener, Listener, Scheduler
+from pipeline.execution.scheduler import Scheduler
 from pipeline.fitting.training_data import TrainingData
 from pipeline.stages import train
 from pipeline.tracking import tracker
@@ -77,7 +78,7 @@ def test_news_of_a_run_that_ended_with_an_error_is_dropped():
         def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
             heard.append(fold)
             deadline = time.monotonic() + 5
-            while not aside.dropped and time.monotonic() < deadline:
+            while not aside.cancelled and time.monotonic() < deadline:
                 time.sleep(0.01)
 
     aside = BackgroundListener(Slow())

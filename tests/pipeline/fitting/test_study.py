@@ -30,7 +30,7 @@ def study_task(
 ) -> study.StudyTask:
     values = tiny.values(tuning=options)
     values["classifiers"]["ldep"] |= {"trials": trials, **(entry or {})}
-    return plan.study("tiny", "ldep", 0, check(values), "digest", root / state)
+    return plan.study_task("tiny", "ldep", 0, check(values), "digest", root / state)
 
 
 def run(work: study.StudyTask) -> dict:
@@ -40,7 +40,7 @@ def run(work: study.StudyTask) -> dict:
 def trials_of(work: study.StudyTask) -> list[tuple]:
     """All that counts of a study: settings, fold scores and ends of its finished trials, in order."""
     opened = study.open_study(work.journal)
-    return [(t.params, t.intermediate_values, t.state) for t in study.finished(opened)]
+    return [(t.params, t.intermediate_values, t.state) for t in study.finished_trials(opened)]
 
 
 def without_times(outcome: dict) -> dict:
@@ -143,14 +143,14 @@ def test_what_an_interrupted_trial_had_computed_is_kept(root):
     assert tiny.Counting.fits == 1
 
 
-@pytest.mark.parametrize(("grain", "steps"), [(0.0, 6), (3600.0, 2)])
-def test_a_worker_hands_back_each_fit_or_those_of_a_while_with_the_same_numbers(root, grain, steps):
+@pytest.mark.parametrize(("batch_seconds", "steps"), [(0.0, 6), (3600.0, 2)])
+def test_a_worker_hands_back_one_fit_or_a_batch_with_the_same_numbers(root, batch_seconds, steps):
     expected = without_times(run(study_task(root, trials=2, behind=1.0, state="whole")))
     work, rows = study_task(root, trials=2, behind=1.0), load_training_data("tiny")
-    asked = study.TuningStudy(work, rows, grain)
+    asked = study.TuningStudy(work, rows, batch_seconds)
     for step in range(steps):
         asked.tell(trial.run_trial(asked.ask(), rows))
-        written = sum(len(scores) for scores in study.known(asked.study).values())
+        written = sum(len(scores) for scores in study.scores_by_setting(asked.study).values())
         assert written == (step + 1) * 6 // steps
     assert asked.ask() is None
     assert without_times(asked.outcome()) == expected

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 
 from pipeline.config import params
 from pipeline.execution import results
+from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.registry import final_model
 from tests.support import registered, tiny
 
@@ -40,5 +40,5 @@ def test_a_tuned_winner_and_a_committee_take_the_settings_of_a_study_of_all_rows
     values |= {"models": ["committee"], "classifiers": {**entries, "committee": tuned["committee"]}}
     checked = params.check({**values, "execution": {"n_jobs": 1}})
     work = final_model.plan(NAME, "committee", checked, Path())
-    chosen = json.loads(Path(f"tuned/{NAME}.ldep.json").read_text())["chosen"]
+    chosen = tune_on_all_rows(NAME, "ldep", checked)["chosen"]
     assert chosen.items() <= work.settings["estimator"]["params"].items()

@@ -18,12 +18,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from tqdm import tqdm
 
+from pipeline.commands import tune
 from pipeline.common.errors import UserError
 from pipeline.config.models import check_models
 from pipeline.config.params import check
 from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, result_files, results, training_progress
-from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.budget import ccp_seconds
 from pipeline.stages import train
@@ -306,7 +306,7 @@ def test_a_setting_may_be_infinite(root, monkeypatch):
         assert (table["status"] == "ok").all()
         assert {json.loads(text)["C"] for text in table["settings"]} == {float("inf")}
     assert len(table) == len(results.read_all(["tiny"]))
-    assert tune_on_all_rows("tiny", "searched", params)["chosen"] == {"C": float("inf")}
+    assert tune.run("tiny", "searched", params)["chosen"] == {"C": float("inf")}
     assert json.loads((root / "tuned/tiny.searched.json").read_text())["chosen"] == {"C": float("inf")}
 
 
@@ -356,7 +356,7 @@ def svc(**fields):
             svc(params={"C": datetime.date(2026, 1, 1)}),
             "params.C': datetime.date(2026, 1, 1) is neither",
         ),
-        (svc(params={"class_weight": {1: 2.0}}), "'classifiers.svc.params.class_weight': the key 1 is no text"),
+        (svc(params={"class_weight": {1: 2.0}}), "'classifiers.svc.params.class_weight': the key 1 is not text"),
         (svc(trials=3), "first, while_tuning and trials need a search"),
         (svc(of="sv"), "'sv' is not one of classifiers; did you mean 'svc'?"),
         (svc(budget={"secnds": 3, "instead": {}}), "did you mean 'seconds'?"),

@@ -12,21 +12,25 @@ import dask
 import distributed
 import mlflow
 import pandas as pd
+import psutil
 import pytest
 from mlflow.entities import ViewType
 
 from pipeline.common.errors import UserError
-from pipeline.execution import dask_pool, results
+from pipeline.execution import results
+from pipeline.execution.inputs import load_training_data
+from pipeline.execution.pools import dask_cluster
 from pipeline.stages import train
-from tests.support import dask_cluster, killing, tiny
+from tests.support import killing, tiny
+from tests.support.dask_cluster import StartedCluster, running_cluster
 
 pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dask_cluster.Started]:
-    with dask_cluster.running(tmp_path_factory.mktemp("cluster"), workers=2) as started:
-        yield started
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedCluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +44,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("LDEP_N_JOBS", raising=False)
-    return folder(tmp_path / "one", monkeypatch)
+    return make_project(tmp_path / "one", monkeypatch)
 
 
-def folder(path: Path, monkeypatch: pytest.MonkeyPatch, database: Path | None = None) -> Path:
+def make_project(path: Path, monkeypatch: pytest.MonkeyPatch, database: Path | None = None) -> Path:
     path.mkdir()
     tiny.prepare(path)
     if database is not None:
@@ -61,8 +65,8 @@ def tracked(root: Path) -> list[tuple]:
     """Names, tags and numbers of the runs, but for times."""
     mlflow.set_tracking_uri(f"sqlite:///{root}/mlflow.db")
     client = mlflow.MlflowClient()
-    held = client.get_experiment_by_name("suite")
-    runs = client.search_runs([held.experiment_id], run_view_type=ViewType.ACTIVE_ONLY)
+    experiment = client.get_experiment_by_name("suite")
+    runs = client.search_runs([experiment.experiment_id], run_view_type=ViewType.ACTIVE_ONLY)
     return sorted(
         (
             run.info.run_name,
@@ -75,14 +79,15 @@ def tracked(root: Path) -> list[tuple]:
     )
 
 
-def test_tables_and_tracked_runs_are_the_same_as_locally(started, database, tmp_path, monkeypatch):
+def test_tables_and_tracked_runs_are_the_same_as_locally(started, database, tmp_path, monkeypatch, caplog):
     tracking = {"experiment": "suite", "models": False}
-    root = folder(tmp_path / "local", monkeypatch, database)
+    root = make_project(tmp_path / "local", monkeypatch, database)
     train.run("tiny", tiny.checked(tracking=tracking))
-    other = folder(tmp_path / "other", monkeypatch, database)
+    other = make_project(tmp_path / "other", monkeypatch, database)
     train.run("tiny", on(started.address, tracking=tracking))
     pd.testing.assert_frame_equal(killing.table(other), killing.table(root))
     assert tracked(other) == tracked(root)
+    assert "whoever can reach it can run code on its workers" in caplog.text
     assert len(tracked(root)) == 3
     with distributed.Client(started.address, set_as_default=False) as client:
         where = client.run(lambda: __import__("pipeline").__file__)
@@ -98,7 +103,7 @@ def test_workers_killed_three_times_lose_nothing_and_do_nothing_twice(started, d
         "classifiers": {"ldep": tiny.values()["classifiers"]["ldep"], "first": slow, "second": slow},
     }
     train.run("tiny", tiny.checked(**sections))
-    other = folder(tmp_path / "other", monkeypatch, database)
+    other = make_project(tmp_path / "other", monkeypatch, database)
     hits: list[int] = []
 
     def kill_at(counts: list[int]) -> None:
@@ -124,11 +129,11 @@ def stored(root: Path) -> list[Path]:
     return list((root / ".ldep/fits").rglob("*.json"))
 
 
-def test_a_cluster_is_started_and_a_fit_that_kills_its_workers_is_said(root):
+def test_a_cluster_is_started_and_a_fit_that_kills_its_workers_is_reported(root):
     classifiers = {"svc": {"class": "sklearn.svm.SVC"}, "killed": {"class": "tests.support.tiny.Killed"}}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        pytest.raises(UserError, match=r"each worker that took a certain fit was killed .*want of memory"),
+        pytest.raises(UserError, match=r"every worker that ran a certain fit was killed .*out of memory"),
     ):
         train.run("tiny", on(None, models=["svc", "killed"], classifiers=classifiers))
     assert stored(root)
@@ -136,9 +141,52 @@ def test_a_cluster_is_started_and_a_fit_that_kills_its_workers_is_said(root):
     assert (results.read("tiny")["status"] == "ok").all()
 
 
+def test_the_cluster_that_is_started_listens_on_this_machine_and_only_to_its_client(root):
+    this = psutil.Process()
+    before = this.children(recursive=True)
+    with dask_cluster.connect(None, 1, load_training_data("tiny")) as cluster:
+        assert cluster.address.startswith("tls://127.0.0.1:")
+        assert cluster.executor.submit(max, 1, 2).result() == 2
+        workers = [process for process in this.children(recursive=True) if process not in before]
+        assert workers
+        listening = [
+            connection.laddr.ip
+            for process in (this, *workers)
+            for connection in process.net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        ]
+        assert set(listening) == {"127.0.0.1"}
+        for address, security in (
+            (cluster.address, distributed.Security.temporary()),
+            (cluster.address.replace("tls", "tcp"), None),
+        ):
+            with pytest.raises(OSError, match=r"Timed out|certificate|refused|closed"):
+                distributed.Client(address, security=security, timeout=2, set_as_default=False)
+
+
+def test_a_scheduler_with_certificates_takes_those_of_dasks_configuration(root, monkeypatch, caplog):
+    security = distributed.Security.temporary()
+    certificates = {
+        "distributed.comm.tls.ca-file": security.tls_ca_file,
+        "distributed.comm.tls.client.cert": security.tls_client_cert,
+        "distributed.comm.tls.client.key": security.tls_client_key,
+    }
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, security=security, protocol="tls"
+    ) as cluster:
+        address = cluster.scheduler_address
+        monkeypatch.setattr(dask_cluster, "CONNECT", 2)
+        with pytest.raises(UserError, match=r"cannot be reached: .*distributed\.comm\.tls in the config"):
+            train.run("tiny", on(address, models=["svc"]))
+        with dask.config.set(certificates):
+            train.run("tiny", on(address, models=["svc"]))
+    assert (results.read("tiny")["status"] == "ok").all()
+    assert "is not encrypted" not in caplog.text
+
+
 def test_a_worker_with_other_code_is_refused(started, root, monkeypatch):
-    here = dask_pool.worker_code()
-    monkeypatch.setattr(dask_pool, "worker_code", lambda: {**here, "numpy": "0.1"})
+    here = dask_cluster.worker_code()
+    monkeypatch.setattr(dask_cluster, "worker_code", lambda: {**here, "numpy": "0.1"})
     with pytest.raises(UserError, match=r"the Dask worker tcp://.* differs from this process: numpy is .*, not 0\.1"):
         train.run("tiny", on(started.address))
 
@@ -153,8 +201,8 @@ def test_a_worker_with_threads_is_refused(root):
         train.run("tiny", on(threads.scheduler_address))
 
 
-def test_a_scheduler_that_is_not_there_or_has_no_worker_is_said_before_any_work(root, monkeypatch):
-    monkeypatch.setattr(dask_pool, "CONNECT", 1)
+def test_a_scheduler_that_is_absent_or_has_no_worker_is_reported_before_any_work(root, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "CONNECT", 1)
     with pytest.raises(UserError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be reached"):
         train.run("tiny", on("tcp://127.0.0.1:9"))
     with (
@@ -173,13 +221,13 @@ def test_a_scheduler_that_is_not_there_or_has_no_worker_is_said_before_any_work(
         ({"backend": "dask", "scheduler": "a:1"}, "'execution.scheduler'"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(execution, message):
+def test_a_wrong_setting_is_named(execution, message):
     with pytest.raises(UserError) as caught:
         tiny.checked(execution=execution)
     assert message in str(caught.value)
 
 
-def test_a_scheduler_that_is_lost_is_said_and_what_was_finished_is_kept(started, root):
+def test_a_lost_scheduler_is_reported_and_finished_work_is_kept(started, root):
     """The last of this module: it ends the cluster."""
     slow = {"class": "sklearn.neural_network.MLPClassifier", "params": {"max_iter": 500, "n_iter_no_change": 500}}
     classifiers = {f"mlp{number}": slow for number in range(4)}
@@ -190,6 +238,6 @@ def test_a_scheduler_that_is_lost_is_said_and_what_was_finished_is_kept(started,
         started.processes[0].kill()
 
     threading.Thread(target=end, daemon=True).start()
-    with pytest.raises(UserError, match=r"the Dask scheduler tcp://.* was lost\. What was finished is kept"):
+    with pytest.raises(UserError, match=r"the Dask scheduler tcp://.* was lost\. Finished work is kept"):
         train.run("tiny", on(started.address, models=list(classifiers), classifiers=classifiers))
     assert len(stored(root)) >= 2

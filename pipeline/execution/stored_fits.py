@@ -1,0 +1,51 @@
+"""Finished fits in the store: the record, the decision values of the test rows, and the fitted pipeline.
+
+Nothing in the store is ever unpickled. The pipeline is a skops file, and decision values are a plain array.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+
+import numpy as np
+
+from pipeline.execution.store import Store
+from pipeline.fitting.fit import FitResult, add_message
+
+DECISIONS, MODEL = ".npy", ".skops"
+
+
+def save(store: Store, key: str, result: FitResult) -> None:
+    """Store a successful fit. A pipeline that skops cannot store is left out, and the record says why."""
+    files = {}
+    if result.decisions is not None:
+        files[DECISIONS] = _array_bytes(result.decisions)
+    if result.pipeline is not None:
+        import skops.io  # takes most of a second, and only the fits of one fold need it
+
+        try:
+            files[MODEL] = skops.io.dumps(pickle.loads(result.pipeline))  # handed over by our own worker
+        except Exception as error:  # anything can go wrong in the state of another library's estimator
+            add_message(result.record, "no model kept", error)
+    store.put(key, result.record, files)
+
+
+def load(store: Store, key: str) -> FitResult | None:
+    """A stored fit without its pipeline, or None."""
+    record = store.get(key)
+    if record is None:
+        return None
+    content = store.read_file(key, DECISIONS)
+    return FitResult(record, None if content is None else np.load(io.BytesIO(content), allow_pickle=False))
+
+
+def model_file(store: Store, key: str) -> bytes | None:
+    """The skops file of the fitted pipeline, if it was kept."""
+    return store.read_file(key, MODEL)
+
+
+def _array_bytes(values: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, values, allow_pickle=False)
+    return buffer.getvalue()
