@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from tests.docs.test_code import overlaid
 from tests.support import pages
 
 PAGE = pages.ROOT / "docs/extending.md"
+FUTURE = "from __future__ import annotations\n"
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +66,25 @@ def change_code(project: Path, block: str) -> None:
     """Create the file that the first line names; or, if the block elides existing code, add the lines shown."""
     heading, _, code = block.partition("\n")
     path = project / heading.removeprefix("# ")
-    if "..." not in code:
+    if "..." not in code.splitlines():
         assert not path.exists()
         path.write_text(code)
         return
-    imports, opening, entries = re.fullmatch(r"(.*?)\n\.\.\.\n(.*?\{\n)(.*?) +\.\.\.\n\}\n", code, re.DOTALL).groups()
-    text = path.read_text()
-    future = "from __future__ import annotations\n"
-    assert text.count(future) == text.count(opening) == 1
-    path.write_text(text.replace(future, f"{future}\n{imports}\n").replace(opening, opening + entries))
+    imports, addition = code.split("...\n", maxsplit=1)
+    text = path.read_text().replace(FUTURE, f"{FUTURE}\n{imports}", 1)
+    path.write_text(extended(text, addition))
+
+
+def extended(text: str, addition: str) -> str:
+    """The code with more entries in a dictionary, or with another last line before which new functions are defined."""
+    opening, elided, _ = addition.partition("    ...\n}\n")
+    if elided:
+        first_line, entries = opening.split("\n", maxsplit=1)
+        assert text.count(f"{first_line}\n") == 1
+        return text.replace(f"{first_line}\n", f"{first_line}\n{entries}")
+    name = addition.splitlines()[-1].partition(" = ")[0]
+    (before,) = (line for line in text.splitlines() if line.startswith(f"{name} = "))
+    return text.replace(before, addition)
 
 
 def run(project: Path, block: pages.Block) -> None:
