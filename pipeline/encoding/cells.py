@@ -55,10 +55,10 @@ def read(cell: object) -> float | str | None:
         return None
     if isinstance(cell, (bool, np.bool_)):
         return float(cell)
-    if isinstance(cell, (numbers.Real, decimal.Decimal, np.floating)):
-        return _read_number(cell)
-    if isinstance(cell, (datetime.timedelta, np.timedelta64)):
+    if isinstance(cell, (datetime.timedelta, np.timedelta64)):  # before numbers: numpy's counts as one
         return _seconds(cell)
+    if isinstance(cell, (numbers.Real, decimal.Decimal)):
+        return _read_number(cell)
     if isinstance(cell, bytes):
         try:
             return _read_text(cell.decode())

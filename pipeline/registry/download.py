@@ -38,6 +38,9 @@ def fetched(uri: str, root: Path = Path()) -> Iterator[Path]:
     if Path(uri).is_dir():
         yield Path(uri)
         return
+    if not uri.startswith("models:/"):
+        hint = "name a folder, or a registered model as models:/ldep-NAME@champion"
+        raise UserError(f"there is no model {uri}; {hint}.")
     # MLflow's threads write on for a moment after one of them has failed: what is left is no reason to hide why.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         yield _download(uri, root, scratch)

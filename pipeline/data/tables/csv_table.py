@@ -84,7 +84,7 @@ class CsvTable(Table):
                     pyarrow.csv.ConvertOptions(
                         column_types=types,
                         include_columns=list(columns),
-                        null_values=sorted(cells.MISSING),
+                        null_values=sorted(cells.MISSING) if chosen else [],
                         strings_can_be_null=True,
                         decimal_point=self.layout.decimal,
                     ),

@@ -108,6 +108,60 @@ def test_the_command_says_what_is_not_there(registered_project, tmp_path, monkey
     assert "'.xlsx' is not a format read here" in capsys.readouterr().err
 
 
+def test_a_file_is_scored_with_the_layout_it_was_trained_with(registered_project, frame, tmp_path):
+    """The same rows with `;`, decimal commas, latin-1 and blanks around the cells."""
+    frame.to_parquet(tmp_path / "in.parquet")
+    expected = scored(registered_project, tmp_path / "in.parquet", tmp_path / "expected.parquet")
+    text = frame.drop(columns="sold").to_csv(index=False, sep=";", decimal=",", lineterminator="\n")
+    (tmp_path / "in.csv").write_bytes(text.replace(";", " ; ").encode("latin-1"))
+    layout = Layout(";", ",", "latin-1")
+    table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.parquet", layout=layout)
+    pd.testing.assert_frame_equal(table, expected)
+    with pytest.raises(UserError, match="line 1 is not utf-8 text"):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", layout=Layout(";", ","))
+    with pytest.raises(UserError, match="it seems to be ';'"):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", layout=Layout(encoding="latin-1"))
+
+
+def test_the_command_takes_the_layout(registered_project, frame, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(registered_project)
+    text = frame.drop(columns="sold").to_csv(index=False, sep="\t", decimal=",")
+    (tmp_path / "in.csv").write_bytes(text.encode("latin-1"))
+    command = ["score", URI, str(tmp_path / "in.csv"), str(tmp_path / "out.csv")]
+    assert main([*command, "--delimiter", r"\t", "--decimal", ",", "--encoding", "latin-1"]) == 0
+    assert len(pd.read_csv(tmp_path / "out.csv")) == len(frame)
+    for encoding in ("punycode", "undefined", "nothing"):
+        assert main([*command, "--encoding", encoding]) == 1
+        assert f"there is no encoding '{encoding}'" in capsys.readouterr().err
+
+
+def test_an_arff_file_is_scored(registered_project, tmp_path):
+    rows = "@RELATION r\n@ATTRIBUTE width NUMERIC\n@ATTRIBUTE 'größe (cm)' INTEGER\n@ATTRIBUTE grade {3,2,1}\n"
+    rows += "@ATTRIBUTE colour STRING\n@DATA\n0.5,1,2,red\n?,-2,3,?\n"
+    (tmp_path / "in.arff").write_text(rows, encoding="utf-8")
+    (tmp_path / "in.csv").write_text("width,größe (cm),grade,colour\n0.5,1,2,red\n,-2,3,\n", encoding="utf-8")
+    from_arff = scored(registered_project, tmp_path / "in.arff", tmp_path / "arff.parquet")
+    from_csv = scored(registered_project, tmp_path / "in.csv", tmp_path / "csv.parquet")
+    pd.testing.assert_frame_equal(from_arff, from_csv)
+
+
+def test_the_input_is_not_overwritten(registered_project, frame, tmp_path):
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    before = (tmp_path / "in.csv").read_bytes()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "in.csv")
+    for target in ("in.csv", "link.csv"):
+        with pytest.raises(UserError, match="is the input file, and would be overwritten"):
+            scored(registered_project, tmp_path / "in.csv", tmp_path / target)
+    assert (tmp_path / "in.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:9/model", "file:///nowhere", "runs:/1/model", "nowhere"])
+def test_a_model_that_is_neither_registered_nor_a_folder_is_refused(registered_project, frame, tmp_path, uri):
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    with pytest.raises(UserError, match="there is no model"):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", uri=uri)
+
+
 MEASURE = """
 import sys
 from pathlib import Path

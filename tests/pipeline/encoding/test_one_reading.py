@@ -1,0 +1,177 @@
+"""The same cell gives the same number: in every file format and request, alone and in any company."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import arff
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.data.tables import Layout, open_table, read_frame
+from pipeline.encoding import cells
+from pipeline.encoding.encoder import RawEncoder
+
+WORDS = ["red", " red", "blue ", "a,b", "a;b", 'say "x"', "it's", "größe", "None", "NA", "none", "?", "", "two words"]
+NUMERALS = ["01", "1", "1.0", "+1", "1e3", "1000", "007", "1234567", "12345678901234567890", "1_000", "inf"]
+TRUTH = ["TRUE", "FALSE", "True", "false"]
+Cell = str | int | float | bool | None
+CELLS = st.one_of(
+    st.sampled_from([*WORDS, *NUMERALS, *TRUTH]),
+    st.text(alphabet="abT019 .,;'\"\néß_-+eE%?", max_size=8),
+    st.integers(-10, 10),
+    st.integers(-(10**20), 10**20),
+    st.floats(-1e100, 1e100),
+    st.booleans(),
+    st.none(),
+)
+
+
+def as_text(cell: Cell) -> str:
+    return "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
+
+
+def expected_code(cell: Cell, categories: list[str]) -> float:
+    """The definition, written out once more: the first category that reads as the cell does."""
+    value = cells.read(cell)
+    equal = [code for code, category in enumerate(categories) if value is not None and cells.read(category) == value]
+    return float(equal[0]) if equal else math.nan
+
+
+def frames(column: list[Cell]) -> dict[str, pd.DataFrame]:
+    """The column as requests of every kind arrive: records, split, inputs, and CSV with text cells."""
+    sent = json.loads(json.dumps([{"c": cell} for cell in column]))
+    return {
+        "records": pd.DataFrame(sent),
+        "split": pd.DataFrame([[row["c"]] for row in sent], columns=["c"]),
+        "inputs": pd.DataFrame({"c": np.array([row["c"] for row in sent])}),
+        "objects": pd.DataFrame({"c": column}, dtype=object),
+        "text": pd.DataFrame({"c": [as_text(cell) for cell in column]}),
+        "category": pd.DataFrame({"c": pd.Categorical([as_text(cell) for cell in column])}),
+    }
+
+
+def files(folder: Path, column: list[Cell]) -> dict[str, tuple[Path, Layout]]:
+    """The column as CSV (plain, quoted, `;` and latin-1), Parquet and ARFF files; a second column keeps empty rows."""
+    rows = [[as_text(cell), "1"] for cell in column]
+    written = {}
+    for name, delimiter, quoting, encoding in [
+        ("plain", ",", csv.QUOTE_MINIMAL, "utf-8"),
+        ("quoted", ",", csv.QUOTE_ALL, "utf-8"),
+        ("semicolon", ";", csv.QUOTE_MINIMAL, "latin-1"),
+    ]:
+        text = io.StringIO()
+        csv.writer(text, delimiter=delimiter, quoting=quoting).writerows([["c", "label"], *rows])
+        (folder / f"{name}.csv").write_bytes(text.getvalue().encode(encoding))
+        written[f"CSV, {name}"] = folder / f"{name}.csv", Layout(delimiter, encoding=encoding)
+    texts = [None if cell is None else as_text(cell) for cell in column]
+    plain = pa.array(texts, pa.string())
+    for name, array in {"text": plain, "dictionary": plain.dictionary_encode()}.items():
+        path = folder / f"{name}.parquet"
+        pyarrow.parquet.write_table(pa.table({"c": array, "label": ["1"] * len(rows)}), path, row_group_size=3)
+        written[f"Parquet, {name}"] = path, Layout()
+    content = {"relation": "r", "attributes": [("c", "STRING"), ("label", "STRING")]}
+    data = [[None if cell is None else as_text(cell), "1"] for cell in column]
+    (folder / "rows.arff").write_text(arff.dumps({**content, "data": data}), encoding="utf-8")
+    written["ARFF"] = folder / "rows.arff", Layout()
+    return written
+
+
+def encoder_of(categories: list[str] | None) -> RawEncoder:
+    column: dict[str, Any] = {"name": "c", "kind": "numeric", "fill": None, "kept": True}
+    if categories is not None:
+        column |= {"kind": "nominal", "categories": categories}
+    return RawEncoder.from_json({"strategy": "mean", "fill_value": 0.0, "impute": False, "columns": [column]})
+
+
+def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
+    numeric = ["c"] if encoder.categories_[0] is None else []
+    pieces = [encoder.transform(piece.to_pandas()) for piece in open_table(path, layout).pieces(["c"], numeric)]
+    return np.concatenate([np.empty((0, 1)), *pieces])[:, 0]
+
+
+def check_nominal(column: list[Cell], folder: Path) -> None:
+    texts = [as_text(cell) for cell in column]
+    categories = cells.distinct(cells.in_order([text.strip() for text in dict.fromkeys(texts)]))
+    encoder = encoder_of(categories)
+    expected = np.array([expected_code(cell, categories) for cell in column])
+    for name, frame in frames(column).items():
+        np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected, err_msg=name)
+        for row in random.Random(0).sample(range(len(column)), min(3, len(column))):  # alone
+            one = frame.iloc[[row]].reset_index(drop=True)
+            np.testing.assert_array_equal(encoder.transform(one)[:, 0], expected[[row]], err_msg=f"{name}, alone")
+    trained = {}
+    for name, (path, layout) in files(folder, column).items():
+        np.testing.assert_array_equal(scored(path, layout, encoder), expected, err_msg=name)
+        if name.startswith("CSV") and math.inf in map(cells.read, column):
+            continue  # a CSV column of numbers may not have an infinite one
+        frame = read_frame(path, "label", layout=layout)
+        fitted = RawEncoder(impute=False).fit(frame[["c"]])
+        if fitted.categories_[0] is not None and "dictionary" not in name:  # a dictionary declares its own order
+            trained[name] = fitted.transform(frame[["c"]])[:, 0]
+            np.testing.assert_array_equal(trained[name], expected, err_msg=f"training on {name}")
+        np.testing.assert_array_equal(
+            scored(path, layout, fitted), fitted.transform(frame[["c"]])[:, 0], err_msg=f"trained and scored: {name}"
+        )
+
+
+def check_numeric(column: list[Cell], folder: Path) -> None:
+    """A column of numbers: as text, as numbers of each type, and as categories."""
+    encoder = encoder_of(None)
+    expected = np.array([math.nan if (value := cells.read(cell)) is None else value for cell in column])
+    for name, frame in frames(column).items():
+        np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected, err_msg=name)
+    for name, (path, layout) in files(folder, column).items():
+        np.testing.assert_array_equal(scored(path, layout, encoder), expected, err_msg=name)
+        if name.startswith("CSV"):
+            frame = read_frame(path, "label", layout=layout)
+            np.testing.assert_array_equal(frame["c"], expected, err_msg=f"training on {name}")
+
+
+def is_number(cell: Cell) -> bool:
+    value = cells.read(cell)
+    if value is None:
+        return True
+    return isinstance(value, float) and abs(value) <= cells.LARGEST and as_text(cell).strip() not in cells.TRUTH
+
+
+def check(column: list[Cell]) -> None:
+    numbers = [cell for cell in column if is_number(cell)]
+    with tempfile.TemporaryDirectory() as folder:
+        check_nominal(column, Path(folder))
+        if any(cells.read(cell) is not None for cell in numbers):
+            check_numeric(numbers, Path(folder))
+
+
+@settings(max_examples=40)
+@given(st.lists(CELLS, min_size=1, max_size=20))
+def test_a_cell_gives_one_number_everywhere(column):
+    check(column)
+
+
+@pytest.mark.slow
+@pytest.mark.fault
+def test_ten_thousand_cells_give_one_number_everywhere():
+    checked = 0
+
+    @settings(max_examples=1000, database=None)
+    @given(st.lists(CELLS, min_size=1, max_size=40))
+    def run(column):
+        nonlocal checked
+        check(column)
+        checked += len(column)
+
+    while checked < 10_000:
+        run()
