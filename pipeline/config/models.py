@@ -6,7 +6,9 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
+from ldep.training import check_options
 from pipeline.common.errors import UserError, nearest
+from pipeline.compat.sklearn_validation import check_parameters
 from pipeline.config.params import Params
 from pipeline.fitting.models import ModelError, build, settings_for
 from pipeline.fitting.specs import Space
@@ -43,16 +45,24 @@ def _check(name: str, params: Params) -> None:
 
 
 def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
+    """Build an estimator and check its parameters as `fit` would; UserError names the place in params.yaml."""
     try:
         estimator = build(path, settings)
-        if hasattr(estimator, "_parameter_constraints"):  # what scikit-learn's own fit asks first
-            estimator._validate_params()
+        check_parameters(estimator)
+        _check_solver_options(estimator)
         return estimator
     except ModelError as error:
         hint = f"; {nearest(error.given, error.valid)}" if error.valid else ""
         raise UserError(f"params.yaml: {where}: {error}{hint}") from None
     except (ValueError, TypeError) as error:
         raise UserError(f"params.yaml: {where}: {error}") from None
+
+
+def _check_solver_options(estimator: Any) -> None:
+    """The constraints of our own estimators say that the options are a mapping, but not which options a solver has."""
+    for candidate in (estimator, *estimator.get_params().values()):
+        if type(candidate).__module__.startswith("ldep.") and hasattr(candidate, "solver_options"):
+            check_options(candidate.solver, candidate.solver_options)
 
 
 def _inside(value: Any, space: Space) -> bool:

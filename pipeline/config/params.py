@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import reprlib
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from pipeline.common import identifiers
 from pipeline.common.errors import UserError, nearest
 from pipeline.config import catalogue, paths
+from pipeline.config.yaml_file import read_yaml
 from pipeline.fitting.specs import Classifier, Impute, MetricName, Section, Tuning
 
 Name = Annotated[str, AfterValidator(identifiers.safe)]
@@ -112,36 +113,9 @@ class Params(Section):
         return self
 
 
-class _Loader(yaml.SafeLoader):
-    """A YAML loader that rejects duplicate keys, of which PyYAML would silently use the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                continue
-            if key.value in seen:
-                line = key.start_mark.line + 1
-                raise yaml.constructor.ConstructorError(
-                    None,
-                    None,
-                    f"the key '{key.value}' appears twice, the second time in line {line}; remove one of them",
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 def load(path: Path = paths.PARAMS) -> Params:
     """Read and check a parameter file; UserError names the key that is wrong."""
-    try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist; run this in the project folder, or pass --params.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}.") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from None
-    return check(values, str(path))
+    return check(read_yaml(path), str(path))
 
 
 def check(values: Any, where: str = "params.yaml") -> Params:
@@ -169,7 +143,7 @@ def _in_words(item: Any) -> str:
             f"'{key}' is a mapping. List the name under 'datasets', and put the file under "
             "'own_data: {NAME: {path: ..., target: ...}}'."
         )
-    return f"'{key}': {message[:1].lower()}{message[1:]}; found {item['input']!r}."
+    return f"'{key}': {message[:1].lower()}{message[1:]}; found {reprlib.repr(item['input'])}."
 
 
 def _valid_keys(location: tuple[Any, ...]) -> list[str]:

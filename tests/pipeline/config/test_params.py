@@ -94,3 +94,38 @@ def test_yaml_runs_no_code(tmp_path):
     path.write_text(f"datasets: !!python/object/apply:pathlib.Path.touch [{tmp_path}/run]")
     with pytest.raises(UserError, match="not valid YAML"):
         params.load(path)
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"datasets: [banana]\nsplit: {{seed: {'9' * 5000}}}", "the number in line 2 has 5000 digits"),
+        (f"datasets: [banana]\nsplit: {{seed: 0x{'f' * 5000}}}", "the number in line 2 has 5002 digits"),
+        ("datasets: " + "[" * 60 + "]" * 60, "nested more than 50 levels deep"),
+        ("datasets: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        (f"{BOMB}datasets: [banana]", "has more than 100,000 parts"),
+        ("datasets: &a [*a]", "the value in line 1 contains itself"),
+        ("datasets: [banana]\nsplit: {seed: 2026-99-99}", "is not valid YAML: month must be in 1..12"),
+        ("datasets: [banana]\n" + "#" * 1_000_001, "is larger than 1,000,000 bytes"),
+        ("datasets: [banana]\ndatasets: [wdbc]", "the key 'datasets' appears twice, the second time in line 2"),
+    ],
+)
+def test_a_hostile_file_is_refused_in_one_sentence(tmp_path, text, message):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        params.load(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_an_alias_is_allowed(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("datasets: &names [banana]\nregister: {candidates: []}\nmodels: []\n")
+    assert params.load(path).datasets == ["banana"]

@@ -384,6 +384,21 @@ def test_what_is_wrong_in_the_file_is_named(sections, message):
         ({"search": {"C": {"choices": ["small", 1.0]}}}, "classifiers.svc.search.C: The 'C' parameter of SVC must be"),
         ({"search": {"degree": {"low": 0.5, "high": 2.5}}}, "classifiers.svc.search.degree"),
         ({"search": {"D": {"low": 1, "high": 2}}}, "has no parameter 'D'"),
+        ({"class": "ldep.LDEPClassifier", "params": {"solver_options": {"bogus": 1}}}, "has no option 'bogus'"),
+        (
+            {
+                "class": "ldep.LDEPCommittee",
+                "params": {"estimator": {"class": "ldep.LDEPClassifier", "params": {"solver_options": {"bogus": 1}}}},
+            },
+            "has no option 'bogus'",
+        ),
+        (
+            {
+                "class": "sklearn.ensemble.BaggingClassifier",
+                "params": {"estimator": {"class": "sklearn.svm.SVC", "params": {"C": -1.0}}},
+            },
+            "The 'C' parameter of SVC must be",
+        ),
         ({"search": {"C": {"low": 1, "high": 2}}, "first": [{"C": 3}]}, "first.0: C = 3 is not in its search space"),
     ],
 )
