@@ -1,4 +1,4 @@
-"""The real `mlflow models serve`, in a process of its own."""
+"""Servers in processes of their own: `ldep serve`, and MLflow's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import requests
 
-from pipeline.commands import serve
+import pipeline
 
 
 def free_port() -> int:
@@ -24,22 +24,39 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
-    """Serve a model of the registry in a folder's mlflow.db; the address of the server and its process id."""
+def serving(folder: Path, name: str, *options: str) -> Iterator[tuple[str, int]]:
+    """`ldep serve` in a project; the address of the server and its process id."""
     port = free_port()
-    environment = {**serve.environment(folder), "MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}"}
-    with started(folder, port, environment, *serve.arguments(uri, port)) as server:
+    command = [sys.executable, "-m", "pipeline.commands.main", "serve", name, "--port", str(port), *options]
+    with started(folder, port, command) as server:
         yield server
 
 
 @contextlib.contextmanager
-def started(folder: Path, port: int, environment: dict[str, str], *arguments: str) -> Iterator[tuple[str, int]]:
-    """A server of MLflow, when it answers; its address and its process id."""
+def mlflow_serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
+    """`mlflow models serve` on a model of the registry in a project's mlflow.db."""
+    port = free_port()
+    options = ["-m", uri, "--env-manager", "local", "--host", "127.0.0.1", "--port", str(port)]
+    with started(folder, port, [sys.executable, "-m", "mlflow", "models", "serve", *options]) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def started(folder: Path, port: int, command: list[str]) -> Iterator[tuple[str, int]]:
+    """A server, when it answers; its address and its process id. Its working folder is the project's."""
+    scripts = str(Path(sys.executable).parent)
+    environment = {
+        **os.environ,
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}",
+        "PATH": os.pathsep.join([scripts, os.environ.get("PATH", "")]),
+        "PYTHONPATH": os.pathsep.join([str(Path(pipeline.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+    }
     log = (folder / f"server-{port}.log").open("w")
     process = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", *arguments],
+        command,
         cwd=folder,
-        env={**environment, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        env=environment,
         stdout=log,
         stderr=subprocess.STDOUT,
         start_new_session=True,

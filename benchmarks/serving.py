@@ -30,11 +30,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.report import Report
-from benchmarks.server import serving
+from benchmarks.server import mlflow_serving, serving
 from pipeline.commands.main import main
-from pipeline.tracking import run_content
+from pipeline.common import requirements
 
-CHAMPION, BASELINE = "models:/ldep-banana@champion", "models:/logistic@champion"
+NAME = "banana"
+CHAMPION, BASELINE = f"models:/ldep-{NAME}@champion", "models:/logistic@champion"
 REQUESTS, WARM = 1000, 100
 JSON = {"Content-Type": "application/json"}
 SETTINGS = {"alpha": 1.0}
@@ -74,7 +75,7 @@ def prepare(folder: Path) -> pd.DataFrame:
             name="logistic",
             registered_model_name="logistic",
             signature=infer_signature(X.head(), pipe.predict(X.head())),
-            pip_requirements=run_content.requirements(),
+            pip_requirements=list(requirements.of_pipelines()),
         )
         mlflow.MlflowClient().set_registered_model_alias("logistic", "champion", str(info.registered_model_version))
     return X
@@ -84,8 +85,8 @@ def latency(report: Report, folder: Path, frame: pd.DataFrame) -> None:
     """Single rows, one after the other, to both servers in turn, so that both have the same machine."""
     took: dict[str, list[float]] = {"ldep": [], "logistic": []}
     with (
-        serving(folder, CHAMPION) as (ours, _),
-        serving(folder, BASELINE) as (theirs, _),
+        serving(folder, NAME) as (ours, _),
+        mlflow_serving(folder, BASELINE) as (theirs, _),
         requests.Session() as session,
     ):
         for number in range(WARM + REQUESTS):
@@ -111,7 +112,7 @@ def latency(report: Report, folder: Path, frame: pd.DataFrame) -> None:
 def load(report: Report, folder: Path, frame: pd.DataFrame, seconds: int) -> None:
     """8 clients, all formats, one to a hundred rows, with and without explanations."""
     errors, counts = [], [0] * 8
-    with serving(folder, CHAMPION) as (address, process):
+    with serving(folder, NAME) as (address, process):
         server = psutil.Process(process)
 
         def memory() -> float:
@@ -158,9 +159,9 @@ def mixed(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[bytes, dict[st
 IN_MEMORY = """
 import sys, time, pandas as pd
 from pathlib import Path
-from pipeline import local_model
+from pipeline.registry import download
 frame = pd.read_parquet(sys.argv[2])
-model = local_model.load(sys.argv[1])
+model = download.load(sys.argv[1])
 best = float("inf")
 for _ in range(3):
     began = time.perf_counter()
@@ -216,8 +217,9 @@ def batch(report: Report, folder: Path, frame: pd.DataFrame, rows: int) -> None:
 SCORE = """
 import sys, time
 from pathlib import Path
-from pipeline import local_model, score
-local_model.load(sys.argv[1])
+from pipeline.commands import score
+from pipeline.registry import download
+download.load(sys.argv[1])
 began = time.perf_counter()
 score.run(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
 print(time.perf_counter() - began)

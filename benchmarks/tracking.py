@@ -20,7 +20,7 @@ from benchmarks.report import Report
 from pipeline.config import params, paths
 from pipeline.execution import results
 from pipeline.reporting import costs
-from pipeline.tracking.tracker import ARTIFACTS, DATABASE
+from pipeline.tracking.connection import ARTIFACTS, DATABASE
 
 TIMES = 3
 

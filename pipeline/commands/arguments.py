@@ -40,9 +40,12 @@ def score(parser: ArgumentParser) -> None:
 
 
 def serve(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="DATASET", help="the data set whose model is served")
+    parser.add_argument(
+        "name", metavar="DATASET", help="the data set whose model is served, or a folder of `ldep stream`"
+    )
     parser.add_argument("--alias", default="champion", help="alias of the version to serve (default: champion)")
     parser.add_argument("--port", type=int, default=5001, help="port on localhost (default: 5001)")
+    parser.add_argument("--workers", type=_positive_integer, default=2, help="processes that answer (default: 2)")
 
 
 def stream(parser: ArgumentParser) -> None:

@@ -19,7 +19,6 @@ from typing import Any
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
-import mlflow.pyfunc
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -33,8 +32,7 @@ from pipeline.common.errors import UserError
 from pipeline.data.tables import Table, open_table
 from pipeline.encoding import cells
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.registry import versions
-from pipeline.serving import calibration
+from pipeline.serving import calibration, mlflow_folder
 
 log = logging.getLogger(__name__)
 HELD_OUT, MOST_HELD_OUT = 0.1, 100_000  # share of the rows, and how many at most
@@ -235,10 +233,7 @@ def _save(folder: Path, pipe: Pipeline, sigmoid: Any) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
-        with tempfile.TemporaryDirectory() as data:
-            mlflow.pyfunc.save_model(
-                str(scratch / "model"), **versions.content(Path(data), pipe, sigmoid, "ldep.StreamingLDEPClassifier")
-            )
+        mlflow_folder.write(scratch / "model", pipe, sigmoid, "ldep.StreamingLDEPClassifier")
         (scratch / "model").replace(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

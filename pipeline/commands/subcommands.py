@@ -125,7 +125,7 @@ def run_score(args: Namespace) -> None:
 def run_serve(args: Namespace) -> None:
     from pipeline.commands import serve
 
-    serve.run(args.name, args.alias, args.port)
+    serve.run(args.name, args.alias, args.port, args.workers)
 
 
 def run_stream(args: Namespace) -> None:

@@ -61,6 +61,7 @@ class Register(Section):
     metric: MetricName = "accuracy"
     margin: float = Field(default=0, ge=0, le=1)
     candidates: list[Name] = Field(default_factory=list)
+    ship_code: bool = False
 
 
 class Params(Section):

@@ -1,9 +1,14 @@
-"""The rule by which a new version of a model becomes the champion."""
+"""The rule by which a new version of a model becomes the champion.
+
+A version is decided again when this file or the parameters of the rule change: see `identity`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from pipeline.common.digests import file_digest
 from pipeline.config.params import Register
 
 
@@ -36,7 +41,12 @@ def decide(new: Measured, champion: Measured | None, rule: Register) -> Decision
     if champion.value is None:
         return Decision(False, f"version {champion.version}, the champion, has no {rule.metric} to compare with")
     gain = new.value - champion.value
-    told = f"{rule.metric} {new.value:.4f} against {champion.value:.4f} of version {champion.version}"
+    comparison = f"{rule.metric} {new.value:.4f} against {champion.value:.4f} of version {champion.version}"
     if gain > rule.margin:
-        return Decision(True, f"{told}: better by {gain:.4f}, more than the margin {rule.margin:g}")
-    return Decision(False, f"{told}: {gain:+.4f}, not more than the margin {rule.margin:g}")
+        return Decision(True, f"{comparison}: better by {gain:.4f}, more than the margin {rule.margin:g}")
+    return Decision(False, f"{comparison}: {gain:+.4f}, not more than the margin {rule.margin:g}")
+
+
+def identity(rule: Register) -> str:
+    """The rule as a tag: its parameters, and the digest of its code."""
+    return f"{rule.metric}, margin {rule.margin!r}, code {file_digest(Path(__file__))[:12]}"

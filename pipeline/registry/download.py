@@ -1,8 +1,10 @@
-"""A registered model as a folder on this machine, checked against what was registered."""
+"""A registered model as a checked copy on this machine. No code of its folder is ever imported."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,51 +14,107 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 
 import mlflow
+from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from mlflow.store.artifact.utils.models import get_model_name_and_version
+from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline.common.errors import UserError, first_line
-from pipeline.serving import integrity, served_model
-from pipeline.tracking import connection
+from pipeline.common.errors import LONGEST, UserError, masked
+from pipeline.config import paths
+from pipeline.registry import integrity, signing_key
+from pipeline.registry.integrity import Untrusted
+from pipeline.serving import mlflow_folder, served_model
+from pipeline.tracking import connection, patience
+
+ADDRESS = re.compile(r"models:/(?P<name>[^/@]+)(@(?P<alias>[^/@]+)|/(?P<version>\d+))")
+SOURCE = re.compile(r"models:/(?P<model_id>m-[0-9a-f]+)")
+FORMS = "models:/ldep-NAME@champion, models:/ldep-NAME/VERSION, or a folder"
 
 
 def load(uri: str, root: Path = Path()) -> served_model.ServedModel:
-    """The model of a models:/ address or of a folder; UserError if it is none of ours, or was changed."""
-    with fetched(uri, root) as folder:
-        data = folder / "data" / "served"
+    """The model of a models:/ address or of a folder; UserError says why it is not loaded."""
+    with checked_copy(uri, root) as folder:
+        data = folder / mlflow_folder.DATA
         if not (data / served_model.PIPELINE).is_file():
-            raise UserError(f"{uri} is no model that `ldep register` made: it has no {served_model.PIPELINE}.")
+            raise UserError(f"{uri} was not made by `ldep register` or `ldep stream`: {data} is missing.")
         try:
             return served_model.load(data)
-        except MlflowException as error:
-            raise UserError(str(error)) from None
+        except served_model.UnusableModel as error:
+            raise UserError(f"{uri} is not loaded: {error}") from None
 
 
 @contextmanager
-def fetched(uri: str, root: Path = Path()) -> Iterator[Path]:
-    """The folder of the model, while it is used; for a models:/ address its files are those that were registered."""
+def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
+    """The folder of a model while it is used.
+
+    For a models:/ address it is a private copy that has been checked. A folder of the user's is taken as it is.
+    """
     if Path(uri).is_dir():
         yield Path(uri)
         return
-    if not uri.startswith("models:/"):
-        hint = "name a folder, or a registered model as models:/ldep-NAME@champion"
-        raise UserError(f"there is no model {uri}; {hint}.")
-    # MLflow's threads write on for a moment after one of them has failed: what is left is no reason to hide why.
+    address = ADDRESS.fullmatch(uri)
+    if address is None:
+        raise UserError(f"{uri} is neither a registered model nor a folder; give {FORMS}.")
+    # MLflow's threads may write for a moment after one of them has failed: that must not hide why it failed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        yield _download(uri, root, scratch)
+
+        def copy() -> Path:
+            return fetch(_version(address), Path(scratch), root)
+
+        try:
+            folder = patience.call(f"reading {uri}", connection.use_existing(root), copy)
+        except Untrusted as error:
+            dataset = address["name"].removeprefix("ldep-")
+            raise UserError(
+                f"{uri} is not loaded: {error}. `ldep register {dataset}` registers it again; docs/serving.md explains "
+                "signatures."
+            ) from None
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            # MLflow's message has several lines: first that a download failed, then which file, and why.
+            reason = masked(" ".join(str(error).split()))[:LONGEST].rstrip(".")
+            raise UserError(f"{uri} cannot be read: {reason}. Give {FORMS}.") from None
+        yield folder
 
 
-def _download(uri: str, root: Path, scratch: str) -> Path:
-    mlflow.set_tracking_uri(connection.store_uri(root))
+def _version(address: re.Match[str]) -> ModelVersion:
+    client = mlflow.MlflowClient()
+    if address["alias"] is not None:
+        return client.get_model_version_by_alias(address["name"], address["alias"])
+    return client.get_model_version(address["name"], address["version"])
+
+
+def fetch(version: ModelVersion, into: Path, root: Path) -> Path:
+    """Copy the files of a version into a folder and check them; Untrusted says why they are refused."""
+    model_id = logged_model_of(version)
+    if model_id is None:
+        raise Untrusted("it was not registered by ldep")
     try:
-        client = mlflow.MlflowClient()
-        folder = Path(mlflow.artifacts.download_artifacts(uri, dst_path=scratch))
-        if uri.startswith("models:/"):
-            version = client.get_model_version(*get_model_name_and_version(client, uri))
-            registered = version.tags.get(integrity.DIGEST)
-            if registered is not None and integrity.files_digest(folder) != registered:
-                raise UserError(f"the files of {uri} were changed after it was registered; it is not loaded.")
-    except (MlflowException, OSError) as error:
-        hint = "models:/ldep-NAME@champion names a registered one, `ldep register NAME` makes it"
-        raise UserError(f"there is no model {uri}: {first_line(error)} ({hint}).") from None
+        location = mlflow.MlflowClient().get_logged_model(model_id).artifact_location
+    except MlflowException as error:
+        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+            raise Untrusted(f"its files are lost: the logged model {model_id} was deleted") from None
+        raise
+    if not mlflow.artifacts.list_artifacts(artifact_uri=location):
+        raise Untrusted(f"its files are lost: {location} is empty")
+    folder = Path(mlflow.artifacts.download_artifacts(artifact_uri=location, dst_path=str(into)))
+    recorded = _recorded(version, root)
+    integrity.check(folder, version.name, model_id, signing_key.read(root), recorded)
     return folder
+
+
+def logged_model_of(version: ModelVersion) -> str | None:
+    """The id of the logged model behind a version. MLflow's database keeps it in the source alone."""
+    source = SOURCE.fullmatch(version.source or "")
+    return source["model_id"] if source else None
+
+
+def _recorded(version: ModelVersion, root: Path) -> str | None:
+    """The manifest's digest in registry/NAME.json, if that file is about this version.
+
+    DVC brings the file to clones that lack the key.
+    """
+    path = root / paths.REGISTRY / f"{version.name.removeprefix('ldep-')}.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return record["manifest"] if record["version"] == int(version.version) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

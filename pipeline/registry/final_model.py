@@ -1,122 +1,106 @@
-"""The final model of a set: the family that won the cross-validation, fitted on all rows, with a calibrated score."""
+"""The final model of a data set: the selected model, fitted on all rows, with a calibrated score."""
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from pipeline.common.digests import digest, file_digest
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, first_line
 from pipeline.config import paths
 from pipeline.config.params import Params
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.execution import plan as training
+from pipeline.execution import results
 from pipeline.execution.code_version import room_digest
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import models, seeds
-from pipeline.fitting.decisions import decision_values
-from pipeline.fitting.metrics import METRICS
-from pipeline.fitting.training_data import TrainingData
-from pipeline.serving import calibration
+from pipeline.serving import calibration, mlflow_folder
 from pipeline.serving.calibration import Sigmoid
-
-SERVED_ROOMS = ("common", "encoding", "fitting", "serving")  # their code decides what a served model answers
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A model, the mean of each metric over the folds, and how the candidates stand, best first."""
-
-    model: str
-    metrics: dict[str, float]
-    standing: dict[str, float]
-
-
-def winner(name: str, table: pd.DataFrame, params: Params) -> Selection:
-    """The best candidate by its mean over the folds; of equal ones the first in `models`."""
-    wanted = [model for model in params.models if model in (params.register_.candidates or params.models)]
-    means = {}
-    for model in wanted:
-        rows = table[table["model"] == model]
-        if rows.empty or (rows["status"] != "ok").any():
-            continue
-        values = rows.groupby("metric")["value"].agg(lambda folds: folds.mean(skipna=False))
-        means[model] = {metric: float(values[metric]) for metric in METRICS if pd.notna(values.get(metric))}
-    metric = params.register_.metric
-    able = [model for model in means if metric in means[model]]
-    if not able:
-        raise UserError(
-            f"{name}: none of the candidates ({', '.join(wanted) or 'none'}) has a {metric} for every fold in "
-            f"results/{name}; train them, or change register.candidates."
-        )
-    able.sort(key=lambda model: -means[model][metric])  # stable
-    return Selection(able[0], means[able[0]], {model: means[model][metric] for model in able})
 
 
 @dataclass(frozen=True)
 class FinalModel:
-    """What is to be fitted, and the key of all it depends on."""
+    """What is to be fitted, and the key of everything it depends on."""
 
     dataset: str
     model: str
     settings: dict[str, Any]
     seed: int
     data_digest: str
-    trained: str
-    """The key of the cross-validation: its metrics and the sigmoid are those of the folds."""
+    training_key: str
+    """The key of the cross-validation, from which the metrics and the sigmoid come."""
     key: str
 
 
-def plan(name: str, model: str, params: Params, root: Path) -> FinalModel:
-    """Settings for all rows: those of params.yaml, or chosen by a study of all rows, the same that `ldep tune` runs."""
+@dataclass(frozen=True)
+class Fitted:
+    """A pipeline that takes raw rows, and the sigmoid of its decision values, if it has any."""
+
+    pipe: Pipeline
+    sigmoid: Sigmoid | None
+    class_path: str
+
+
+def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
+    """Take the settings of params.yaml or, for a tuned model, those of a study of all rows, as `ldep tune` runs it."""
     base = params.classifiers[model].of or model
-    chosen = tune_on_all_rows(name, base, params, root)["chosen"] if params.classifiers[base].search else {}
+    chosen = tune_on_all_rows(dataset, base, params, root)["chosen"] if params.classifiers[base].search else {}
     folder = root / paths.DATA
-    rows = load_training_data(name, folder)
+    rows = load_training_data(dataset, folder)
     settings = models.settings_for(model, params.classifiers, chosen, *rows.X.shape)
-    seed = seeds.derive(params.execution.seed, name, model, None, "fit")
-    files = [paths.imputed(name, folder), paths.folds(name, folder), paths.encoder(name, folder)]
-    data = digest([file_digest(path) for path in files])
-    own = room_digest(*SERVED_ROOMS)
-    # Of the classes and their code, too.
-    trained = training.make(name, params, int(rows.fold.max()) + 1, folder, root / paths.STATE).key(model)
-    key = digest("final", trained, settings, seed, params.impute.model_dump(), data, own)
-    return FinalModel(name, model, settings, seed, data, trained, key)
+    seed = seeds.derive(params.execution.seed, dataset, model, None, "fit")
+    files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
+    data_digest = digest([file_digest(path) for path in files])
+    # This key also covers the model's class and its code.
+    training_key = training.make(dataset, params, int(rows.fold.max()) + 1, folder, root / paths.STATE).key(model)
+    key = digest(
+        "final",
+        training_key,
+        settings,
+        seed,
+        params.impute.model_dump(),
+        data_digest,
+        room_digest(*mlflow_folder.ROOMS),
+        params.register_.ship_code,
+    )
+    return FinalModel(dataset, model, settings, seed, data_digest, training_key, key)
 
 
-def fit(work: FinalModel, table: pd.DataFrame, params: Params, root: Path) -> tuple[Pipeline, Sigmoid | None]:
-    """Fit on all rows, behind the encoder; and calibrate by decision values of the outer folds' test rows."""
+def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
+    """Fit on all rows, behind the encoder, and calibrate on the decision values that train kept for unseen rows."""
     folder = root / paths.DATA
     rows = load_training_data(work.dataset, folder)
-    encoder = RawEncoder.load(paths.encoder(work.dataset, folder))
+    encoder = _load_encoder(work.dataset, folder)
+    entry = params.classifiers[work.model]
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fits of train said theirs
-        pipe = models.pipeline(params.classifiers[work.model], work.settings, params.impute, work.seed)
+        warnings.simplefilter("ignore")  # train has reported them for the same model
+        pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
         pipe.fit(rows.X, rows.y)
-        values = unseen_decisions(work, rows, table, params)
-    sigmoid = None if values is None else calibration.fit(values, rows.y == pipe.classes_[1])
-    return Pipeline([("encode", encoder), *pipe.steps]), sigmoid
+    decisions = results.read_decisions(work.dataset, root / paths.RESULTS)
+    sigmoid = None
+    if work.model in decisions:
+        sigmoid = calibration.fit(decisions[work.model].to_numpy(), rows.y == pipe.classes_[1])
+    return Fitted(Pipeline([("encode", encoder), *pipe.steps]), sigmoid, entry.class_)
 
 
-def unseen_decisions(work: FinalModel, rows: TrainingData, table: pd.DataFrame, params: Params) -> np.ndarray | None:
-    """The decision value of each row by the fold's model that had not seen it: train's fits, made again."""
-    settings = table[table["model"] == work.model].drop_duplicates("fold").set_index("fold")["settings"]
-    values = np.empty(len(rows.y))
-    for fold in np.unique(rows.fold):
-        train = rows.fold != fold
-        seed = seeds.derive(params.execution.seed, work.dataset, work.model, int(fold), "fit")
-        pipe = models.pipeline(params.classifiers[work.model], json.loads(settings[fold]), params.impute, seed)
-        found = decision_values(pipe.fit(rows.X[train], rows.y[train]), rows.X[~train])
-        if found is None:
-            return None
-        values[~train] = found
-    return values
+def _existing_encoder(dataset: str, folder: Path) -> Path:
+    path = paths.encoder(dataset, folder)
+    if not path.is_file():
+        raise UserError(f"{path} is missing; run `ldep impute {dataset}` first, or `dvc repro`.")
+    return path
+
+
+def _load_encoder(dataset: str, folder: Path) -> RawEncoder:
+    path = _existing_encoder(dataset, folder)
+    try:
+        return RawEncoder.load(path)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{path} is damaged ({reason}); run `ldep impute {dataset}` again.") from None

@@ -1,1 +1,1 @@
-"""The model as it is served: raw rows in, answers out. A registered model ships this room and `encoding`."""
+"""Serving: the model that answers raw rows, its files, and the HTTP server in front of it."""

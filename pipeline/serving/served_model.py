@@ -1,7 +1,8 @@
-"""The served model: raw rows in; the class, and on request score, probability and explanation, out.
+"""The served model: it takes raw rows and answers the class and, on request, score, probability and explanation.
 
-MLflow loads it by `_load_pyfunc`, in a server, in `mlflow models predict` and in Python. Nothing is unpickled: the
-pipeline is a skops file of types from `pipeline.trusted`, and the rest is JSON.
+It is stored in two files without a pickle: the pipeline in skops's format, restricted to the types of
+`pipeline.serving.trusted_types`, and a JSON file for the rest. Neither MLflow nor any code of the model's folder is
+needed to load them.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zipfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import skops.io
-from mlflow.exceptions import MlflowException
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep.estimators.base import TauClassifier
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.decisions import decision_values
-from pipeline.serving import bad_requests, integrity, trusted_types
+from pipeline.serving import trusted_types
 from pipeline.serving.calibration import Sigmoid
 
-PIPELINE, FACTS = "pipeline.skops", "served.json"
+PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
 OUTPUTS = ("label", "scores", "full")
+
+
+class UnusableModel(ValueError):
+    """The files of a model cannot be loaded: they are damaged, not trusted, or of another version of ldep."""
 
 
 class ServedModel:
@@ -37,18 +43,13 @@ class ServedModel:
         self.classes = [str(label) for label in pipe.classes_]
         self.columns = list(self.encoder.get_feature_names_out())
 
-    def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> list[Any]:
-        """One answer a row. MlflowException, which a server answers by 400, says what is wrong with the rows."""
-        output = (params or {}).get("output", "label")
-        if output not in OUTPUTS:
-            raise MlflowException.invalid_parameter_value(f"params.output is {output!r}; it is one of {OUTPUTS}.")
-        try:
-            X = self.numbers(model_input)
-            if output != "label" and len(X):
-                return self._records(X, explain=output == "full")
-            return [self.classes[index] for index in self.positive(X).astype(int)]
-        except ValueError as error:
-            raise MlflowException.invalid_parameter_value(str(error)) from None
+    def predict(self, rows: pd.DataFrame, params: dict[str, Any] | None = None) -> list[Any]:
+        """One answer per row; ValueError says which cell or parameter is wrong."""
+        output = _output(params or {})
+        X = self.numbers(rows)
+        if output != "label" and len(X):
+            return self._records(X, explain=output == "full")
+        return [self.classes[index] for index in self.positive(X).astype(int)]
 
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
         """Raw rows as the numbers that the model sees, before scaling; ValueError names the cell that is wrong."""
@@ -61,7 +62,7 @@ class ServedModel:
         return np.asarray(self.rest.predict(X) == self.pipe.classes_[1]) if len(X) else np.zeros(0, dtype=bool)
 
     def score(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """`positive`, and the decision values, computed once where the one is the sign of the other."""
+        """`positive` and the decision values, computed once where the former is the sign of the latter."""
         values = decision_values(self.rest, X)
         if values is not None and isinstance(self.model, TauClassifier):
             return values >= 0, values
@@ -70,8 +71,8 @@ class ServedModel:
     def explain(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Contributions (rows, columns) and bias; None if the model has no exact explanation.
 
-        The model is affine around a row: its contributions are relative to the mean of the training rows, which the
-        scaler took away, and with the bias they sum to the decision value.
+        The model is affine around a row. Contributions are relative to the mean of the training rows, which the scaler
+        has subtracted; with the bias they sum to the decision value.
         """
         if not hasattr(self.model, "explain"):
             return None
@@ -92,17 +93,25 @@ class ServedModel:
         return records
 
     def _explanations(self, X: np.ndarray) -> list[dict[str, Any]]:
-        found = self.explain(X)
-        if found is None:
+        explanation = self.explain(X)
+        if explanation is None:
             return [{"not_available": f"{type(self.model).__name__} has no exact explanation."}] * len(X)
+        contributions, bias = explanation
         return [
-            {"bias": bias, "contributions": dict(zip(self.columns, row))}
-            for row, bias in zip(found[0].tolist(), found[1].tolist())
+            {"bias": offset, "contributions": dict(zip(self.columns, row))}
+            for row, offset in zip(contributions.tolist(), bias.tolist())
         ]
 
 
+def _output(params: dict[str, Any]) -> str:
+    output = params.get("output", "label")
+    if output not in OUTPUTS:
+        raise ValueError(f"params.output is {output!r}; it must be one of {', '.join(OUTPUTS)}.")
+    return output
+
+
 def example(encoder: RawEncoder) -> dict[str, Any]:
-    """A row that the encoder knows: its usual values."""
+    """A row of typical values: for each column the value that fills its missing cells."""
     row: dict[str, Any] = {}
     for name, categories, fill in zip(encoder.columns_, encoder.categories_, encoder.fill_):
         if categories is not None:
@@ -117,27 +126,45 @@ def save(folder: Path, pipe: Any, sigmoid: Sigmoid | None) -> None:
     content = skops.io.dumps(pipe)
     foreign = trusted_types.foreign(skops.io.get_untrusted_types(data=content))
     if foreign:
-        raise ValueError(f"it holds {', '.join(foreign)}, not on the list of pipeline/trusted.py")
-    facts = {"sigmoid": sigmoid and sigmoid._asdict(), "sha256": hashlib.sha256(content).hexdigest()}
+        raise ValueError(f"it holds {', '.join(foreign)}, not on the list of {trusted_types.__name__}")
+    description = {
+        "ldep": installed_version(),
+        "sigmoid": sigmoid and sigmoid._asdict(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
     (folder / PIPELINE).write_bytes(content)
-    (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (folder / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
 def load(folder: Path) -> ServedModel:
-    """Read what `save` wrote; MlflowException if the file was changed since, or names a type that is not trusted."""
-    content = (folder / PIPELINE).read_bytes()
-    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-    if hashlib.sha256(content).hexdigest() != facts["sha256"]:
-        raise MlflowException(f"{folder / PIPELINE} was changed after it was registered; it is not loaded.")
+    """Read what `save` wrote; UnusableModel says why that is not possible."""
+    try:
+        content = (folder / PIPELINE).read_bytes()
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        version, digest = description["ldep"], description["sha256"]
+        sigmoid = description["sigmoid"] and Sigmoid(**description["sigmoid"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UnusableModel(f"{folder / DESCRIPTION} or {PIPELINE} cannot be read: {error!r}.") from None
+    installed = installed_version()
+    if installed is not None and version != installed:
+        raise UnusableModel(
+            f"{folder} was made by ldep {version}, and ldep {installed} is installed; "
+            f"install ldep {version}, or make the model again."
+        )
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise UnusableModel(f"{folder / PIPELINE} was changed or damaged after it was written.")
     try:
         pipe = skops.io.loads(content, trusted=list(trusted_types.TYPES))
     except UntrustedTypesFoundException as error:
-        raise MlflowException(f"{folder / PIPELINE} is not loaded: {error}") from None
-    return ServedModel(pipe, facts["sigmoid"] and Sigmoid(**facts["sigmoid"]))
+        raise UnusableModel(f"{folder / PIPELINE} is not loaded: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, ImportError, zipfile.BadZipFile) as error:
+        raise UnusableModel(f"{folder / PIPELINE} cannot be read: {error!r}.") from None
+    return ServedModel(pipe, sigmoid)
 
 
-def _load_pyfunc(path: str) -> ServedModel:
-    """What MLflow calls."""
-    bad_requests.install()
-    integrity.check(Path(path).parents[1])
-    return load(Path(path))
+def installed_version() -> str | None:
+    """The version of the installed package; None where only code that a model carries can be imported."""
+    try:
+        return metadata.version("ldep")
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,4 +1,4 @@
-"""Stage register: the final model of a set in MLflow's registry, and what was decided about it."""
+"""Stage register: fit the best model of a data set on all its rows, register it, and decide about its alias."""
 
 from __future__ import annotations
 
@@ -19,132 +19,159 @@ from pipeline.config.models import check_models
 from pipeline.config.params import Params
 from pipeline.data.provenance import Provenance
 from pipeline.execution import manifest, results
-from pipeline.registry import champion, final_model, versions
+from pipeline.registry import champion, final_model, selection, versions
 from pipeline.registry.champion import Measured
-from pipeline.registry.final_model import FinalModel, Selection
-from pipeline.registry.versions import CHALLENGER, CHAMPION, Registry
-from pipeline.tracking import connection
+from pipeline.registry.final_model import FinalModel
+from pipeline.registry.selection import Selection
+from pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry
+from pipeline.tracking import connection, patience
 
 log = logging.getLogger(__name__)
 
 
 def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -> dict[str, Any]:
-    """Write registry/NAME.json (winner, standing, version, alias, why), and return it."""
+    """Write registry/NAME.json (selected model, version, alias, why), and return its content."""
     check_models(params)
     table = results.read(name, root / paths.RESULTS)
     manifest.check_settings(root / paths.RESULTS / name, params.models, params)
-    chosen = final_model.winner(name, table, params)
+    selected = selection.select(name, table, params)
     record: dict[str, Any] = {
         "dataset": name,
-        "model": chosen.model,
+        "model": selected.model,
         "metric": params.register_.metric,
-        "metrics": chosen.metrics,
-        "standing": chosen.standing,
+        "metrics": selected.metrics,
+        "ranking": selected.ranking,
         "margin": params.register_.margin,
     }
     if not params.tracking.enabled:
         record |= {"registered": None, "why": "tracking.enabled is false"}
     else:
         with file_lock.locked(root / paths.LOCKS / f"{name}.register.lock", f"the registration of {name}"):
-            try:
-                record |= _register(name, chosen, params, root, promote)
-            except (MlflowException, SQLAlchemyError) as error:
-                said = first_line(error)
-                raise UserError(f"{name} could not be registered: {said}. Mend this, and run it again.") from None
+            work = final_model.plan(name, selected.model, params, root)
+            record |= _register(work, selected, params, root, promote)
     write_json(root / paths.REGISTRY / f"{name}.json", record, infinite=True)
     return record
 
 
-def _register(name: str, chosen: Selection, params: Params, root: Path, promote: bool) -> dict[str, Any]:
+def _register(work: FinalModel, selected: Selection, params: Params, root: Path, promote: bool) -> dict[str, Any]:
     client, experiment = connection.connect(params.tracking.experiment, root)
-    held = Registry(client, experiment, name, connection.owner(root))
-    work = final_model.plan(name, chosen.model, params, root)
-    version = held.version(work.key)
-    new = version is None
-    number = str(version.version) if version else _add(held, work, chosen, params, root)
-    rule = f"{params.register_.metric}, margin {params.register_.margin!r}"  # under another one it is decided again
-    if version is None or version.tags.get(versions.RULE) != rule or promote:
-        decision = _decide(held, number, work, chosen, params, root, promote)
-        # Last: a version with the rule that it was decided by is done.
-        held.describe_decision(number, decision, rule)
-    tags = client.get_model_version(held.name, number).tags
-    alias, champion_now = held.standing(number)
-    why = tags[versions.WHY]
-    if alias != tags[versions.DECISION]:  # a later version was decided since, or somebody moved an alias
-        why = f"{champion_now}; what was decided for this one: {tags[versions.DECISION]}, {why}"
-    log.info(
-        "%s: %s version %s (%s, %s) %s: %s.",
-        name,
-        held.name,
-        number,
-        chosen.model,
-        "new" if new else "registered before",
-        alias,
-        why,
-    )
-    return {
-        "registered": held.name,
-        "version": int(number),
-        "decision": alias,
-        "why": why,
-        "settings": work.settings,
-        "data_digest": work.data_digest,
-        "key": work.key,
-    }
+    registry = Registry(client, experiment, work.dataset, root)
 
+    def write() -> dict[str, Any]:
+        return _Registration(registry, work, selected, params, promote).run()
 
-def _add(held: Registry, work: FinalModel, chosen: Selection, params: Params, root: Path) -> str:
-    table = results.read(work.dataset, root / paths.RESULTS)
-    pipe, sigmoid = final_model.fit(work, table, params, root)
-    run_id = held.training_run(work.dataset, work.model, work.trained)
-    class_path = params.classifiers[work.model].class_
     try:
-        return held.add(pipe, sigmoid, work.key, class_path, chosen.metrics, run_id)
-    except ValueError as error:
-        hint = "review and add the types there, or leave the model out of register.candidates"
-        raise UserError(f"{work.dataset}: {work.model} cannot be stored without a pickle: {error}; {hint}.") from None
+        return patience.call(f"registering {work.dataset}", connection.store_uri(root), write)
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        reason = first_line(error)
+        raise UserError(f"{work.dataset} could not be registered: {reason}. Fix this and run it again.") from None
 
 
-def _decide(
-    held: Registry, number: str, work: FinalModel, chosen: Selection, params: Params, root: Path, promote: bool
-) -> str:
-    """Apply the rule, move the alias, and return which."""
-    rule = params.register_
-    present = held.holder(CHAMPION)
-    others = None
-    if present is not None:
-        others = Measured(
-            str(present.version), versions.metric(present, rule.metric), present.tags.get(versions.DATA, "")
+class _Registration:
+    """One run of the stage on the registered model of one data set."""
+
+    def __init__(
+        self, registry: Registry, work: FinalModel, selected: Selection, params: Params, promote: bool
+    ) -> None:
+        self.registry, self.work, self.selected = registry, work, selected
+        self.params, self.rule, self.promote = params, params.register_, promote
+
+    def run(self) -> dict[str, Any]:
+        version, broken = self.registry.find(self.work.key)
+        is_new = version is None
+        if version is None:
+            version = self._add()
+        for old in broken:
+            message = "%s: version %s of %s is replaced by version %s: %s."
+            log.warning(message, self.work.dataset, old.number, self.registry.name, version.number, old.reason)
+            self.registry.replace(old, version.number)
+        rule = champion.identity(self.rule)
+        if self.registry.tags_of(version.number).get(versions.RULE) != rule or self.promote:
+            decision = self._decide(version.number)
+            # Last, so that a version with this tag is complete.
+            self.registry.describe_decision(version.number, decision, rule)
+        alias, why = self._outcome(version.number)
+        log.info(
+            "%s: %s version %s (%s, %s) %s: %s.",
+            self.work.dataset,
+            self.registry.name,
+            version.number,
+            self.work.model,
+            "new" if is_new else "registered before",
+            alias,
+            why,
         )
-    decision = champion.decide(Measured(number, chosen.metrics.get(rule.metric), work.data_digest), others, rule)
-    if promote and not decision.promoted:
-        decision = champion.Decision(True, f"asked for by --promote; by the rule: {decision.why}")
-    facts = {
-        "dataset": work.dataset,
-        "model": work.model,
-        "settings": work.settings,
-        versions.DATA: work.data_digest,
-        "source": Provenance.read(work.dataset, root / paths.DATA).source,
-        "commit": machine.commit(),
-        "command": shlex.join(["ldep", "register", work.dataset]),
-        versions.WHY: decision.why,
-    }
-    held.describe(number, _description(work, chosen, decision.why), versions.tags(chosen.metrics, facts))
-    alias = CHAMPION if decision.promoted else CHALLENGER
-    held.point(alias, number)
-    return alias
+        return {
+            "registered": self.registry.name,
+            "version": int(version.number),
+            "decision": alias,
+            "why": why,
+            "settings": self.work.settings,
+            "data_digest": self.work.data_digest,
+            "key": self.work.key,
+            "manifest": version.manifest,
+        }
 
+    def _add(self) -> Intact:
+        fitted = final_model.fit(self.work, self.params, self.registry.root)
+        run_id = self.registry.training_run(self.work.model, self.work.training_key)
+        try:
+            return self.registry.add(fitted, self.work.key, self.selected.metrics, run_id, self.rule.ship_code)
+        except ValueError as error:
+            raise UserError(
+                f"{self.work.dataset}: {self.work.model} cannot be stored without a pickle: {error}; "
+                "review and add the types there, or leave the model out of register.candidates."
+            ) from None
 
-def _description(work: FinalModel, chosen: Selection, why: str) -> str:
-    shown = ", ".join(f"{name} {value:.4f}" for name, value in chosen.metrics.items())
-    standing = ", ".join(f"{model} {value:.4f}" for model, value in chosen.standing.items())
-    return "\n\n".join(
-        [
-            f"**{work.model}** on **{work.dataset}**, fitted on all rows. It takes raw rows: encoder, imputer "
-            "and scaler are inside.",
-            f"Cross-validation, mean over the folds: {shown}. Candidates: {standing}.",
-            f"Settings: `{json.dumps(work.settings)}`.",
-            f"Decision: {why}.",
-            'It answers the class; with `"params": {"output": "full"}` score, probability and explanation too.',
-        ]
-    )
+    def _decide(self, number: str) -> str:
+        """Apply the rule, describe the version, move the alias, and return which."""
+        holder = self.registry.holder(CHAMPION)
+        present = None
+        if holder is not None:
+            value = versions.metric_of(holder, self.rule.metric)
+            present = Measured(str(holder.version), value, holder.tags.get(versions.DATA, ""))
+        new = Measured(number, self.selected.metrics.get(self.rule.metric), self.work.data_digest)
+        decision = champion.decide(new, present, self.rule)
+        if self.promote and not decision.promoted:
+            decision = champion.Decision(True, f"requested by --promote; by the rule: {decision.why}")
+        facts = {
+            "dataset": self.work.dataset,
+            "model": self.work.model,
+            "settings": self.work.settings,
+            versions.DATA: self.work.data_digest,
+            "source": Provenance.read(self.work.dataset, self.registry.root / paths.DATA).source,
+            "commit": machine.commit(),
+            "command": shlex.join(["ldep", "register", self.work.dataset]),
+            versions.WHY: decision.why,
+        }
+        self.registry.describe(number, self._description(decision.why), versions.as_tags(self.selected.metrics, facts))
+        alias = CHAMPION if decision.promoted else CHALLENGER
+        self.registry.point(alias, number)
+        return alias
+
+    def _outcome(self, number: str) -> tuple[str, str]:
+        """The alias that the version holds now, and why.
+
+        The alias may differ from the decision: a later version may have been decided, or somebody moved it.
+        """
+        tags, alias = self.registry.tags_of(number), self.registry.alias_of(number)
+        why = tags[versions.WHY]
+        if alias == tags[versions.DECISION]:
+            return alias, why
+        holder = self.registry.holder(CHAMPION)
+        now = "no version" if holder is None else f"version {holder.version}"
+        return alias, f"{now} is the champion now; the decision for this version was {tags[versions.DECISION]}: {why}"
+
+    def _description(self, why: str) -> str:
+        metrics = ", ".join(f"{name} {value:.4f}" for name, value in self.selected.metrics.items())
+        ranking = ", ".join(f"{model} {value:.4f}" for model, value in self.selected.ranking.items())
+        return "\n\n".join(
+            [
+                f"**{self.work.model}** on **{self.work.dataset}**, fitted on all rows. It takes raw rows: encoder, "
+                "imputer and scaler are inside.",
+                f"Cross-validation, mean over the folds: {metrics}. Candidates: {ranking}.",
+                f"Settings: `{json.dumps(self.work.settings)}`.",
+                f"Decision: {why}.",
+                'It answers the class; with `"params": {"output": "full"}` also score, probability and explanation.',
+            ]
+        )

@@ -1,27 +1,23 @@
-"""MLflow: one experiment a suite, one run a set and model. Only the driver writes, when a model's folds are done.
+"""Tracking of training: one MLflow run per data set and model, written when all folds of the model are finished.
 
-A run carries the key of all its numbers depend on. A finished run with that key is not written again; one of ours that
-was cut off is removed first. So a rerun adds nothing, and a kill leaves nothing half-done.
+A run carries the key of everything its numbers depend on. A finished run with that key is not written again, and a run
+of ours that was interrupted is removed first. So running again adds nothing, and a kill leaves nothing half-written.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pipeline.tracking.connection import connect, owner
-
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
-from mlflow.entities import DatasetInput, Run, RunStatus, ViewType
+from mlflow.entities import DatasetInput, Run
 from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -33,134 +29,130 @@ from pipeline.execution import stored_fits
 from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
 from pipeline.fitting.training_data import TrainingData
-from pipeline.tracking.tags import DATASET, KEY, MODEL, OWNER
-
-log = logging.getLogger(__name__)
-RUNNING = RunStatus.to_string(RunStatus.RUNNING)
+from pipeline.tracking import connection, patience, runs
+from pipeline.tracking.run_record import Folds, RunRecord
+from pipeline.tracking.tags import COMMIT, DATASET, KEY, MODEL, OWNER
 
 
 class Tracker(Listener):
-    """Writes the runs of one data set; `seconds` is the CPU time that took."""
+    """Writes the runs of one data set. `seconds` is the CPU time that this took."""
 
     def __init__(
         self, params: Tracking, plan: Plan, rows: TrainingData, provenance: Provenance, root: Path = Path()
     ) -> None:
         began = time.thread_time()
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
-        self.records: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
-        self.client, self.experiment = connect(params.experiment, root)
-        self.owner = owner(root)
-        self.commit = machine.commit()
-        with _said(f"the runs of {self.plan.dataset} could not be read"):
-            self._existing = self._clear()
+        self.folds: dict[str, Folds] = {model: {} for model in plan.models}
+        self.client, self.experiment = connection.connect(params.experiment, root)
+        self.uri, self.owner, self.commit = connection.store_uri(root), connection.owner(root), machine.commit()
         self.seconds = time.thread_time() - began
+        self._finished: set[str] = set()
+        self._with_store(f"reading the runs of {plan.dataset}", self._clear)
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
-        self.records[model][fold] = record
-        if len(self.records[model]) == self.plan.folds and self.plan.key(model) not in self._existing:
-            began = time.thread_time()
-            with _said(f"the run of {self.plan.dataset}, {model} could not be tracked"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of MLflow about pandas
+        self.folds[model][fold] = record
+        if len(self.folds[model]) < self.plan.folds or self.plan.key(model) in self._finished:
+            return
+
+        def write() -> None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # MLflow's, about pandas
                 if not self._is_written(self.plan.key(model)):
-                    self._write(model)
-            self.seconds += time.thread_time() - began
+                    self._write(RunRecord(self.plan, model, self.folds[model], self.rows, self.provenance))
+
+        self._with_store(f"writing the run of {self.plan.dataset}, {model}", write)
 
     def close(self) -> None:
-        """A request that was repeated after an outage may have begun a run twice; the one that never ends goes."""
-        with _said(f"the runs of {self.plan.dataset} could not be read"):
+        """Remove runs that were begun twice, because a request was repeated after an outage, and so never end."""
+
+        def remove() -> None:
             for run in self._runs():
-                if run.info.status == RUNNING and run.data.tags.get(OWNER) == self.owner:
+                if run.info.status == runs.RUNNING and run.data.tags.get(OWNER) == self.owner:
                     self._remove(run)
 
-    def _clear(self) -> set[str]:
-        """Remove our runs that were cut off, and failed ones of these models; return the keys of the finished ones."""
-        finished = set()
+        self._with_store(f"reading the runs of {self.plan.dataset}", remove)
+
+    def _with_store(self, what: str, work: Callable[[], None]) -> None:
+        """Do some work with the tracking store, and count its CPU time."""
+
+        def timed() -> None:
+            began = time.thread_time()
+            try:
+                work()
+            finally:
+                self.seconds += time.thread_time() - began
+
+        try:
+            patience.call(what, self.uri, timed)
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            raise UserError(
+                f"{what} failed: {first_line(error)}. The fits are kept: run this again when the store can be used, or "
+                f"{patience.WITHOUT}."
+            ) from None
+
+    def _clear(self) -> None:
+        """Remove our runs that were interrupted and failed ones of these models; remember the finished ones."""
         for run in self._runs():
-            if run.info.status == RunStatus.to_string(RunStatus.FINISHED):
-                finished.add(run.data.tags[KEY])
+            if run.info.status == runs.FINISHED:
+                self._finished.add(run.data.tags[KEY])
             elif run.data.tags.get(OWNER) == self.owner and (
-                run.info.status == RUNNING or run.data.tags.get(MODEL) in self.plan.models
+                run.info.status == runs.RUNNING or run.data.tags.get(MODEL) in self.plan.models
             ):
                 self._remove(run)
-        return finished
 
     def _is_written(self, key: str) -> bool:
         """Whether another pipeline has finished the same run since this one began."""
-        finished = f"tags.`{KEY}` = '{key}' and attributes.status = '{RunStatus.to_string(RunStatus.FINISHED)}'"
-        return bool(self.client.search_runs([self.experiment], finished, max_results=1))
+        where = f"tags.`{KEY}` = '{key}' and attributes.status = '{runs.FINISHED}'"
+        return bool(self.client.search_runs([self.experiment], where, max_results=1))
 
     def _remove(self, run: Run) -> None:
         run_id = run.info.run_id
-        if run.info.status == RUNNING:
-            self.client.set_terminated(run_id, RunStatus.to_string(RunStatus.KILLED))
+        if run.info.status == runs.RUNNING:
+            self.client.set_terminated(run_id, runs.KILLED)
         for model in self.client.search_logged_models([self.experiment], f"source_run_id = '{run_id}'"):
             self.client.delete_logged_model(model.model_id)
         self.client.delete_run(run_id)
 
     def _runs(self) -> list[Run]:
-        runs: list[Run] = []
-        token: str | None = None
-        while token is None or token:
-            page = self.client.search_runs(
-                [self.experiment],
-                f"tags.{DATASET} = '{self.plan.dataset}' and tags.`{KEY}` LIKE '%'",
-                ViewType.ACTIVE_ONLY,
-                page_token=token,
-            )
-            runs += page
-            token = page.token or ""
-        return runs
+        where = f"tags.{DATASET} = '{self.plan.dataset}' and tags.`{KEY}` LIKE '%'"
+        return runs.search(self.client, self.experiment, where)
 
     @cached_property
     def _dataset(self) -> DatasetInput:
-        from pipeline.tracking import run_content
+        from pipeline.tracking import dataset_input
 
-        return run_content.dataset_input(self.plan, self.rows, self.provenance)
+        return dataset_input.of(self.plan, self.rows, self.provenance)
 
-    def _write(self, model: str) -> None:
-        from pipeline.tracking import run_content
+    def _write(self, record: RunRecord) -> None:
+        # These load matplotlib and skops, which takes longer than the work of a run that is up to date.
+        from pipeline.tracking import artifacts, description, logged_model, metrics, settings
 
-        folds = self.records[model]
-        failed = [record for record in folds.values() if record["status"] == "failed"]
         tags = {
-            DATASET: self.plan.dataset,
-            MODEL: model,
-            "source": self.provenance.source,
-            "commit": self.commit,
+            DATASET: record.dataset,
+            MODEL: record.model,
+            "source": record.provenance.source,
+            COMMIT: self.commit,
             "dvc.stage": os.environ.get("DVC_STAGE", ""),
             **{f"dvc.md5.{kind}": value for kind, value in self.plan.md5.items()},
-            KEY: self.plan.key(model),
+            KEY: self.plan.key(record.model),
             OWNER: self.owner,
-            "mlflow.source.name": f"ldep train {self.plan.dataset}",
+            "mlflow.source.name": f"ldep train {record.dataset}",
             "mlflow.source.type": "LOCAL",
-            "mlflow.note.content": run_content.description(self.plan, model, folds, self.rows, self.provenance),
+            "mlflow.note.content": description.text(record),
         }
-        # The UI shows end less start as the duration: it should be that of the work, not of writing it down.
-        began = int(1000 * (time.time() - run_content.work_seconds(folds)))
-        run = self.client.create_run(
-            self.experiment, start_time=began, run_name=f"{self.plan.dataset} · {model}", tags=tags
-        )
-        run_id = run.info.run_id
-        logged = None
-        fit = self.plan.fits[model, 0]
+        # The UI shows end minus start as the duration: it should be that of the work, not of writing it down.
+        began = int(1000 * (time.time() - record.seconds))
+        run = self.client.create_run(self.experiment, start_time=began, run_name=record.title, tags=tags)
+        run_id, model_id = run.info.run_id, None
+        fit = self.plan.fits[record.model, 0]
         # A pipeline that skops cannot store was not kept; the message of the fit says why.
-        content = stored_fits.model_file(self.plan.store, fit.key) if folds[0]["status"] == "ok" else None
+        content = stored_fits.model_file(self.plan.store, fit.key) if record.folds[0]["status"] == "ok" else None
         if self.params.models and content is not None:
-            logged = run_content.log_model(self.client, run, fit, content, self.rows)
+            model_id = logged_model.log_model(self.client, run, fit, content, self.rows)
         self.client.log_inputs(run_id, [self._dataset])
-        metrics, params = run_content.numbers(folds, logged), run_content.settings(self.plan.dataset, model, folds)
-        self.client.log_batch(run_id, metrics=metrics, params=params)
+        values, parameters = metrics.metrics(record, model_id), settings.parameters(record)
+        self.client.log_batch(run_id, metrics=values, params=parameters)
         with tempfile.TemporaryDirectory() as scratch:
-            run_content.artifacts(Path(scratch), self.plan, model, folds, self.rows)
+            artifacts.write(record, Path(scratch))
             self.client.log_artifacts(run_id, scratch)
-        self.client.set_terminated(run_id, RunStatus.to_string(RunStatus.FAILED if failed else RunStatus.FINISHED))
-
-
-@contextmanager
-def _said(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (MlflowException, SQLAlchemyError, OSError) as error:
-        raise UserError(
-            f"{what}: {first_line(error)}. What was fitted is kept: run it again when the store can be used."
-        ) from None
+        self.client.set_terminated(run_id, runs.FAILED if record.has_failed else runs.FINISHED)

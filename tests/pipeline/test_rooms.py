@@ -10,7 +10,7 @@ import yaml
 
 import pipeline
 from pipeline.execution import code_version
-from pipeline.registry import final_model
+from pipeline.serving import mlflow_folder
 
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
@@ -64,7 +64,7 @@ def test_a_stage_names_rooms_and_no_file_but_its_own(stage):
     [
         ("pipeline.fitting.fit", code_version.FIT_ROOMS),
         ("pipeline.fitting.study", code_version.FIT_ROOMS),
-        ("pipeline.serving.served_model", final_model.SERVED_ROOMS),
+        ("pipeline.serving.served_model", mlflow_folder.ROOMS),
     ],
 )
 def test_a_cache_key_covers_every_module_of_the_pipeline_that_decides_its_value(entry, rooms):

@@ -14,12 +14,11 @@ import pandas as pd
 import yaml
 from mlflow.entities.model_registry import ModelVersion
 
-from benchmarks.server import serving
 from pipeline.commands.main import main
 from pipeline.config import params
+from pipeline.registry import download
 from pipeline.stages import register
 
-__all__ = ["BASELINE", "CLASSIFIERS", "MODEL", "NAME", "inside", "make", "rows", "serving", "stored", "with_candidates"]
 NAME, BASELINE = "shop", "shop-baseline"
 MODEL = f"ldep-{NAME}"
 CLASSIFIERS = {
@@ -106,9 +105,12 @@ def inside(folder: Path) -> Iterator[None]:
         yield
 
 
-def stored(uri: str) -> Path:
-    """The folder in the artifact store itself, of a store on this machine."""
-    return Path(mlflow.artifacts.download_artifacts(uri))
+def stored_files(name: str, version: str) -> Path:
+    """The folder of a version in the artifact store itself, of a store on this machine."""
+    client = mlflow.MlflowClient()
+    model_id = download.logged_model_of(client.get_model_version(name, version))
+    location = client.get_logged_model(model_id).artifact_location
+    return Path(location.removeprefix("file://"))
 
 
 def with_candidates(*names: str, **rule: Any) -> params.Params:

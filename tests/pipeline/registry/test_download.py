@@ -1,18 +1,18 @@
-"""A registered model is loaded only if its files are the registered ones."""
+"""A registered model is loaded only if this project signed its files, and no code of its folder ever runs."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import json
 import os
 import pickle
-import py_compile
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import mlflow
@@ -20,45 +20,110 @@ import pytest
 import yaml
 
 from benchmarks import server
-from pipeline.commands import serve
 from pipeline.commands.main import main
 from pipeline.common.errors import UserError
 from pipeline.config import params
-from pipeline.registry import download
-from pipeline.serving import served_model
+from pipeline.registry import download, integrity, signing_key
 from pipeline.stages import register
 from tests.support import registered
+from tests.support.registered import stored_files
 
 NAME, MODEL = registered.NAME, registered.MODEL
+URI = f"models:/{MODEL}@champion"
 
 
-def test_a_changed_file_is_refused(trained_project):
+@pytest.fixture
+def folder(trained_project: Path) -> Path:
+    """The files of a registered model, in the artifact store itself."""
     register.run(NAME, registered.with_candidates("ldep"))
-    uri = f"models:/{MODEL}@champion"
-    folder = registered.stored(uri)
-    path = folder / "data/served/pipeline.skops"
-    path.write_bytes(path.read_bytes() + b"\0")
-    with pytest.raises(UserError, match="changed after it was registered; it is not loaded"):
-        download.load(uri)
-    with pytest.raises(mlflow.MlflowException, match="changed after it was registered"):  # in a server, too
-        mlflow.pyfunc.load_model(str(folder))
+    return stored_files(MODEL, "1")
 
 
-@pytest.mark.parametrize("part", ["data/served/served.json", "code/pipeline/serving/calibration.py"])
-def test_a_file_that_was_changed_with_its_checksum_is_refused_too(trained_project, part):
-    """By the digest in the store, which whoever writes into the artifact folder does not reach."""
-    register.run(NAME, registered.with_candidates("ldep"))
-    uri = f"models:/{MODEL}@champion"
-    folder = registered.stored(uri)
-    assert mlflow.pyfunc.load_model(str(folder)).predict(registered.rows(3))
-    path = folder / part
-    path.write_text(path.read_text() + "\n")
-    served_model.load(folder / "data/served")  # nothing here tells it
-    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
-        download.load(uri)
-    for address in (str(folder), uri):
-        with pytest.raises(mlflow.MlflowException, match="were changed after it was registered; it is not loaded"):
-            mlflow.pyfunc.load_model(address)
+def refused(reason: str) -> None:
+    with pytest.raises(UserError, match=rf"{URI} is not loaded: {reason}.*`ldep register {NAME}`"):
+        download.load(URI)
+
+
+def append(name: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        with (folder / name).open("a") as file:
+            file.write("\n")
+
+    return change
+
+
+def damage_manifest(folder: Path) -> None:
+    (folder / integrity.MANIFEST).write_text("[]")
+
+
+def sign_with_another_key(folder: Path) -> None:
+    manifest = json.loads((folder / integrity.MANIFEST).read_text())
+    integrity.sign(folder, manifest["model"], manifest["model_id"], b"of somebody else, and long enough")
+
+
+def sign_for_another_model(folder: Path) -> None:
+    model_id = json.loads((folder / integrity.MANIFEST).read_text())["model_id"]
+    integrity.sign(folder, "ldep-other", model_id, signing_key.read())
+
+
+@pytest.mark.parametrize(
+    ("tamper", "reason"),
+    [
+        (append("data/served/pipeline.skops"), "files were changed after registration: data/served/pipeline.skops"),
+        (append("data/served/served.json"), "files were changed after registration: data/served/served.json"),
+        (append("MLmodel"), "files were changed after registration: MLmodel"),
+        (append("requirements.txt"), "files were changed after registration: requirements.txt"),
+        (append("new.txt"), "files were added after registration: new.txt"),
+        (lambda folder: (folder / "MLmodel").unlink(), "files were lost after registration: MLmodel"),
+        (lambda folder: (folder / integrity.MANIFEST).unlink(), "it has no signature"),
+        (damage_manifest, "its signature cannot be read"),
+        (append(integrity.MANIFEST), "^"),
+        (sign_with_another_key, "this project did not sign it"),
+        (sign_for_another_model, "its files belong to ldep-other"),
+        (shutil.rmtree, "its files are lost"),
+    ],
+)
+def test_files_that_are_not_those_that_were_registered_are_refused(folder, tamper, reason):
+    assert download.load(URI).predict(registered.rows(3))
+    Path(f"registry/{NAME}.json").unlink()
+    tamper(folder)
+    if reason == "^":  # blanks at the end of the manifest change nothing that is signed
+        assert download.load(URI).predict(registered.rows(3))
+    else:
+        refused(reason)
+
+
+def test_a_link_to_elsewhere_is_refused(folder, tmp_path):
+    path = folder / "data/served/served.json"
+    path.unlink()
+    (tmp_path / "elsewhere.json").write_text("{}")
+    path.symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(UserError, match=r"resolves outside|outside the artifact directory|files were changed"):
+        download.load(URI)
+
+
+def test_the_signed_files_of_another_version_are_refused(folder):
+    register.run(NAME, registered.with_candidates("linear"))
+    shutil.rmtree(folder)
+    shutil.copytree(stored_files(MODEL, "2"), folder)
+    refused(f"its files belong to {MODEL}, logged model m-")
+
+
+def test_a_version_of_another_tool_is_refused(folder):
+    client = mlflow.MlflowClient()
+    version = client.create_model_version(MODEL, source=folder.as_uri())
+    client.set_registered_model_alias(MODEL, "champion", str(version.version))
+    refused("it was not registered by ldep")
+
+
+def test_tags_and_rows_of_the_database_sign_nothing(folder):
+    """What the artifact proxy of `mlflow ui` and its API let every local user do."""
+    append("data/served/served.json")(folder)
+    client = mlflow.MlflowClient()
+    version = client.get_model_version_by_alias(MODEL, "champion")
+    for tag in version.tags:
+        client.delete_model_version_tag(MODEL, version.version, tag)
+    refused("files were changed")
 
 
 class Bomb:
@@ -66,61 +131,98 @@ class Bomb:
         return (Path.touch, (Path("code-was-run").resolve(),))
 
 
-def test_a_pickle_that_mlmodel_was_made_to_name_is_refused_and_not_run(trained_project, monkeypatch, capsys):
-    register.run(NAME, registered.with_candidates("ldep"))
-    uri = f"models:/{MODEL}@champion"
-    folder = registered.stored(uri)
+@pytest.mark.parametrize("command", [["serve", NAME], ["score", URI, "rows.csv", "scored.csv"]])
+def test_no_code_runs_of_a_folder_that_was_tampered_with(folder, capsys, command):
     (folder / "evil.pkl").write_bytes(pickle.dumps(Bomb()))
+    (folder / "code").mkdir()
+    (folder / "code/evil.py").write_text("from pathlib import Path\nPath('code-was-run').touch()\n")
     described = yaml.safe_load((folder / "MLmodel").read_text())
-    described["flavors"]["python_function"] |= {"loader_module": "mlflow.sklearn", "data": "evil.pkl"}
+    described["flavors"]["python_function"] |= {"loader_module": "evil", "data": "evil.pkl", "code": "code"}
     (folder / "MLmodel").write_text(yaml.safe_dump(described))
-    monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("the server was started"))
-    assert main(["serve", NAME]) == 1
-    assert "were changed after it was registered; it is not loaded" in capsys.readouterr().err
-    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
-        download.load(uri)
-    # Nor would the server run it, if it came later.
-    monkeypatch.setattr(os, "environ", serve.environment(trained_project))
-    with pytest.raises(mlflow.MlflowException, match="is disallowed"):
-        mlflow.pyfunc.load_model(uri)
+    registered.rows(3).to_csv("rows.csv", index=False)
+    assert main(command) == 1
+    assert "is not loaded: files were changed after registration: MLmodel" in capsys.readouterr().err
     assert not Path("code-was-run").exists()
 
 
-@pytest.mark.parametrize("part", ["new.txt", "requirements.txt"])
-def test_a_further_file_and_a_changed_one_are_refused(trained_project, part):
-    register.run(NAME, registered.with_candidates("ldep"))
-    uri = f"models:/{MODEL}@champion"
-    with (registered.stored(uri) / part).open("a") as file:
-        file.write("x")
-    with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
+def test_a_clone_without_the_key_loads_the_version_of_its_record(folder):
+    Path(".ldep/signing.key").unlink()
+    assert download.load(URI).predict(registered.rows(3))
+    append("MLmodel")(folder)
+    refused("files were changed")
+    sign_with_another_key(folder)
+    refused("this project has no signing key")
+
+
+def test_a_key_that_several_clones_share_is_used(folder, tmp_path, monkeypatch):
+    Path(f"registry/{NAME}.json").unlink()
+    Path(".ldep/signing.key").rename(tmp_path / "team.key")
+    refused("this project has no signing key")
+    monkeypatch.setenv(signing_key.VARIABLE, str(tmp_path / "team.key"))
+    assert download.load(URI).predict(registered.rows(3))
+
+
+def test_the_key_is_the_owners_alone_and_a_damaged_one_is_reported(folder):
+    key = Path(".ldep/signing.key")
+    assert key.stat().st_mode & 0o777 == 0o600
+    key.write_text("short")
+    with pytest.raises(UserError, match=r"signing\.key has 5 characters"):
+        download.load(URI)
+
+
+def test_bytecode_that_mlflow_leaves_beside_shipped_code_is_no_change(trained_project):
+    register.run(NAME, registered.with_candidates("ldep", ship_code=True))
+    folder = stored_files(MODEL, "1")
+    cache = folder / "code/pipeline/serving/__pycache__"
+    cache.mkdir()
+    (cache / "calibration.cpython-311.pyc").write_bytes(b"anything: it is never run")
+    assert download.load(URI).predict(registered.rows(3))
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:9/model", "runs:/1/model", "models:/m-123", "models:/a/b/c", "gone"])
+def test_other_addresses_are_refused_in_one_sentence(trained_project, uri):
+    with pytest.raises(UserError, match="is neither a registered model nor a folder"):
         download.load(uri)
 
 
-def test_a_link_is_refused(trained_project, tmp_path):
-    """To a package that would be imported in the place of the real one."""
-    register.run(NAME, registered.with_candidates("ldep"))
-    uri = f"models:/{MODEL}@champion"
-    folder = registered.stored(uri)
-    (tmp_path / "evil").mkdir()
-    (folder / "code/yaml").symlink_to(tmp_path / "evil")
-    with pytest.raises(mlflow.MlflowException, match="were changed after it was registered; it is not loaded"):
-        mlflow.pyfunc.load_model(str(folder))
-    with pytest.raises(UserError, match="outside the artifact directory"):
-        download.load(uri)
+def test_a_model_or_an_alias_that_does_not_exist_is_reported(folder):
+    for uri in (f"models:/{MODEL}@none", f"models:/{MODEL}/9", "models:/none@champion"):
+        with pytest.raises(UserError, match=f"{uri} cannot be read: .*not found"):
+            download.load(uri)
 
 
-def test_a_download_that_fails_is_said_while_other_files_still_come(trained_project, tmp_path, monkeypatch):
-    """MLflow takes the files in several threads, and ends with the first error, not with the last thread."""
+@pytest.mark.parametrize("command", [["serve", NAME], ["score", URI, "rows.csv", "scored.csv"]])
+@pytest.mark.parametrize("content", [None, b"", b"no database at all" * 1000])
+def test_a_lost_or_damaged_database_is_reported(tmp_path, command, content):
+    """In a process of its own: this one may still have the file open."""
+    registered.rows(3).to_csv(tmp_path / "rows.csv", index=False)
+    database = tmp_path / "mlflow.db"
+    if content is not None:
+        database.write_bytes(content)
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    program = [sys.executable, "-m", "pipeline.commands.main", *command]
+    done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout
+    message = (
+        "mlflow.db does not exist; run this in the project's folder" if content is None else f"{URI} cannot be read"
+    )
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert database.exists() == (content is not None)
+
+
+def test_a_failed_download_is_reported_while_other_files_still_arrive(folder, tmp_path, monkeypatch):
+    """MLflow downloads in several threads and raises the first error, while the other threads still write."""
     removed = threading.Event()
 
-    def failing(uri: str, dst_path: str) -> str:
+    def failing(artifact_uri: str, dst_path: str) -> str:
         def write_on() -> None:
             number = 0
             while not removed.is_set():
-                folder = Path(dst_path, "code")
-                folder.mkdir(parents=True, exist_ok=True)
+                place = Path(dst_path, "code")
+                place.mkdir(parents=True, exist_ok=True)
                 with contextlib.suppress(FileNotFoundError):  # the folder has just been removed
-                    Path(folder, str(number)).touch()
+                    Path(place, str(number)).touch()
                 number += 1
 
         threading.Thread(target=write_on, daemon=True).start()
@@ -130,69 +232,40 @@ def test_a_download_that_fails_is_said_while_other_files_still_come(trained_proj
     monkeypatch.setattr(mlflow.artifacts, "download_artifacts", failing)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     try:
-        with pytest.raises(UserError, match=r"there is no model .*the disk of the server is gone"):
-            download.load(f"models:/{MODEL}@champion")
+        with pytest.raises(UserError, match=r"cannot be read: the disk of the server is gone"):
+            download.load(URI)
     finally:
         removed.set()
 
 
-def test_bytecode_beside_the_code_is_neither_sealed_nor_read_by_the_server(trained_project):
-    register.run(NAME, registered.with_candidates("ldep"))
-    uri = f"models:/{MODEL}@champion"
-    code = registered.stored(uri) / "code"
-    source = code / "pipeline/serving/trusted_types.py"
-    evil = trained_project / "evil.py"
-    evil.write_text("raise SystemExit('the bytecode was run')")
-    # Python takes such a file without a look at the source.
-    py_compile.compile(
-        str(evil),
-        importlib.util.cache_from_source(str(source)),
-        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
-    )
-    download.load(uri)
-    load = [sys.executable, "-c", "import pipeline.serving.trusted_types as it; print(it.__file__)"]
-    taken = {"PYTHONPATH": str(code)}
-    harmed = subprocess.run(load, env={**os.environ, **taken}, capture_output=True, text=True, check=False)
-    assert harmed.stderr == "the bytecode was run\n"
-    safe = subprocess.run(load, env={**serve.environment(), **taken}, capture_output=True, text=True, check=False)
-    assert safe.stdout == f"{source}\n", safe.stderr
-
-
-def test_by_a_server_a_model_passes_a_changed_one_does_not_and_no_download_is_left(
+def test_through_a_tracking_server_the_same_checks_apply_and_no_download_is_left(
     trained_project, tmp_path, monkeypatch
 ):
     values = registered.with_candidates("ldep")
     values = values.model_copy(update={"tracking": params.Tracking(experiment="by-a-server")})
-    port, uri = server.free_port(), f"models:/{MODEL}@champion"
-    command = [
-        "server",
-        "--backend-store-uri",
-        f"sqlite:///{trained_project}/mlflow.db",
-        "--artifacts-destination",
-        "held",
-    ]
-    with server.started(trained_project, port, dict(os.environ), *command, "--workers", "1", "--port", str(port)) as (
-        url,
-        _,
-    ):
+    port = server.free_port()
+    database = f"sqlite:///{trained_project}/mlflow.db"
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", database, "--workers", "1"]
+    command += ["--artifacts-destination", "stored", "--port", str(port)]
+    with server.started(trained_project, port, command) as (url, _):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
         (tmp_path / "scratch").mkdir()
         register.run(NAME, values)
-        assert download.load(uri).predict(registered.rows(3))
-        (held,) = (trained_project / "held").rglob("MLmodel")
-        held.write_text(held.read_text() + "\n")
-        with pytest.raises(UserError, match="were changed after it was registered; it is not loaded"):
-            download.load(uri)
+        assert download.load(URI).predict(registered.rows(3))
+        (description,) = (trained_project / "stored").rglob("MLmodel")
+        append("MLmodel")(description.parent)
+        refused("files were changed after registration: MLmodel")
+        shutil.rmtree(description.parent)
+        refused("its files are lost")
+        assert register.run(NAME, values)["version"] == 2
+        assert download.load(URI).predict(registered.rows(3))
         assert not list((tmp_path / "scratch").iterdir())
 
 
-def test_a_copy_of_a_model_loads_where_its_store_is_not(trained_project, tmp_path, caplog):
-    register.run(NAME, registered.with_candidates("ldep"))
-    shutil.copytree(registered.stored(f"models:/{MODEL}@champion"), tmp_path / "copy")
+def test_a_copy_loads_where_its_store_is_not(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/none.db")
     assert mlflow.pyfunc.load_model(str(tmp_path / "copy")).predict(registered.rows(3))
+    assert download.load(str(tmp_path / "copy")).predict(registered.rows(3))
     assert not (tmp_path / "none.db").exists()
-    mlflow.set_tracking_uri("http://127.0.0.1:9")
-    assert mlflow.pyfunc.load_model(str(tmp_path / "copy")).predict(registered.rows(3))
-    assert "cannot be told" in caplog.text

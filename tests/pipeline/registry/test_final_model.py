@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.config import params
 from pipeline.execution import results
 from pipeline.execution.full_study import tune_on_all_rows
-from pipeline.registry import final_model
+from pipeline.registry import final_model, selection
 from tests.support import registered, tiny
 
 NAME = registered.NAME
@@ -18,7 +18,7 @@ NAME = registered.NAME
 def test_missing_folds_of_a_metric_disqualify(trained_project):
     table = results.read(NAME)
     table.loc[(table["model"] == "ldep") & (table["fold"] == 1), "value"] = np.nan
-    assert final_model.winner(NAME, table, registered.with_candidates()).model == "linear"
+    assert selection.select(NAME, table, registered.with_candidates()).model == "linear"
 
 
 def test_after_another_cross_validation_a_version_has_its_numbers(trained_project):
@@ -40,5 +40,6 @@ def test_a_tuned_winner_and_a_committee_take_the_settings_of_a_study_of_all_rows
     values |= {"models": ["committee"], "classifiers": {**entries, "committee": tuned["committee"]}}
     checked = params.check({**values, "execution": {"n_jobs": 1}})
     work = final_model.plan(NAME, "committee", checked, Path())
+    assert not Path("tuned").exists()  # only the command `ldep tune` writes it
     chosen = tune_on_all_rows(NAME, "ldep", checked)["chosen"]
     assert chosen.items() <= work.settings["estimator"]["params"].items()

@@ -12,25 +12,30 @@ from pathlib import Path
 import pytest
 
 from pipeline.registry import download
+from pipeline.stages import register
 from tests.support import registered
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(1800)]
 URI = f"models:/ldep-{registered.NAME}@champion"
 
 
-def test_a_model_loads_in_an_environment_of_its_own_requirements(registered_project, tmp_path):
+@pytest.mark.parametrize("ship_code", [False, True])
+def test_a_model_loads_in_an_environment_of_its_own_requirements(trained_project, tmp_path, ship_code):
+    """With the package of its version or, if the model carries its code, without."""
+    register.run(registered.NAME, registered.with_candidates("ldep", ship_code=ship_code))
     model = tmp_path / "model"
-    with download.fetched(URI, registered_project) as folder:
+    with download.checked_copy(URI) as folder:
         shutil.copytree(folder, model)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    bin_ = tmp_path / "venv" / "bin"
-    subprocess.run([bin_ / "pip", "install", "-q", "-r", model / "requirements.txt"], check=True)
+    scripts = tmp_path / "venv" / "bin"
+    subprocess.run([scripts / "pip", "install", "-q", "-r", model / "requirements.txt"], check=True)
+    if not ship_code:
+        subprocess.run([scripts / "pip", "install", "-q", "--no-deps", Path(__file__).parents[3]], check=True)
     frame = registered.rows(40, seed=4).drop(columns="sold")
     frame.to_csv(tmp_path / "in.csv", index=False)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment["PATH"] = f"{bin_}{os.pathsep}/usr/bin{os.pathsep}/bin"
-    files = ["--model-uri", model, "--input-path", "in.csv", "--content-type", "csv", "--output-path", "out.json"]
-    command = [Path(bin_) / "mlflow", "models", "predict", *files, "--env-manager", "local"]
-    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    environment["PATH"] = f"{scripts}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    options = ["-m", model, "-i", "in.csv", "-t", "csv", "-o", "out.json", "--env-manager", "local"]
+    subprocess.run([scripts / "mlflow", "models", "predict", *options], cwd=tmp_path, env=environment, check=True)
     answers = json.loads((tmp_path / "out.json").read_text())["predictions"]
-    assert answers == download.load(URI, registered_project).predict(frame)
+    assert answers == download.load(URI).predict(frame)

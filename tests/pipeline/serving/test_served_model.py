@@ -6,7 +6,6 @@ import hashlib
 import json
 from pathlib import Path
 
-import mlflow
 import pytest
 import skops.io
 from sklearn.pipeline import Pipeline
@@ -26,9 +25,9 @@ def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
         served_model.save(tmp_path, model, None)
     content = skops.io.dumps(model)
     (tmp_path / served_model.PIPELINE).write_bytes(content)
-    facts = {"sha256": hashlib.sha256(content).hexdigest(), "sigmoid": None}
-    (tmp_path / served_model.FACTS).write_text(json.dumps(facts))
-    with pytest.raises(mlflow.MlflowException, match="FailsOnFold"):
+    facts = {"ldep": served_model.installed_version(), "sha256": hashlib.sha256(content).hexdigest(), "sigmoid": None}
+    (tmp_path / served_model.DESCRIPTION).write_text(json.dumps(facts))
+    with pytest.raises(served_model.UnusableModel, match="FailsOnFold"):
         served_model.load(tmp_path)
 
 

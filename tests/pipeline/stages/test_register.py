@@ -6,6 +6,7 @@ import json
 import logging
 import shutil
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import numpy as np
@@ -13,11 +14,13 @@ import pandas as pd
 import pytest
 import skops.io
 
+from pipeline.commands.main import main
 from pipeline.common.errors import UserError
 from pipeline.config import params
 from pipeline.execution import results
-from pipeline.registry import download, versions
-from pipeline.serving import trusted_types
+from pipeline.fitting import models
+from pipeline.registry import champion, download, integrity, versions
+from pipeline.serving import mlflow_folder, trusted_types
 from pipeline.stages import register, train
 from pipeline.tracking import connection, tags
 from tests.support import registered, tiny
@@ -73,7 +76,8 @@ def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(traine
     assert aliases() == {"champion": "2"}
     again = register.run(NAME, registered.with_candidates("linear"))
     assert (again["version"], again["decision"]) == (1, "none")  # nothing new, and so nothing to decide
-    assert again["why"].startswith("version 2 is the champion now; what was decided for this one: champion, there was")
+    earlier = "the decision for this version was champion: there was no champion"
+    assert again["why"] == f"version 2 is the champion now; {earlier}"
     assert f"(linear, registered before) none: {again['why']}." in caplog.text
     assert aliases() == {"champion": "2"}
 
@@ -109,14 +113,14 @@ def test_a_margin_keeps_the_champion(trained_project):
     assert aliases() == {"champion": "1", "challenger": "2"}
     forced = register.run(NAME, registered.with_candidates("ldep", margin=0.5), promote=True)
     assert forced["decision"] == "champion"
-    assert forced["why"].startswith("asked for by --promote")
+    assert forced["why"].startswith("requested by --promote")
     assert aliases() == {"champion": "2"}
 
 
 def test_the_winner_is_the_best_of_all_candidates_whatever_its_family(trained_project):
     record = register.run(NAME, registered.with_candidates())
     assert record["model"] == "ldep"
-    assert list(record["standing"]) == ["ldep", "linear"]
+    assert list(record["ranking"]) == ["ldep", "linear"]
 
 
 def test_cut_off_before_its_decision_a_version_is_decided_later(trained_project):
@@ -152,9 +156,145 @@ def test_a_model_that_another_project_is_registering_is_left_alone(trained_proje
     assert theirs.model_id in {model.model_id for model in client.search_logged_models([experiment])}
 
 
+def lose_files(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def change_file(folder: Path) -> None:
+    (folder / "MLmodel").write_text("changed")
+
+
+def remove_signature(folder: Path) -> None:
+    (folder / integrity.MANIFEST).unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lose_files, "its files are lost"),
+        (change_file, "files were changed after registration: MLmodel"),
+        (remove_signature, "it has no signature"),
+    ],
+)
+def test_a_version_whose_files_were_lost_or_changed_is_made_again(trained_project, caplog, damage, reason):
+    first = register.run(NAME, registered.with_candidates("ldep"))
+    before = download.load(f"models:/{MODEL}@champion").predict(registered.rows(20), {"output": "full"})
+    damage(registered.stored_files(MODEL, "1"))
+    with pytest.raises(UserError, match=reason):
+        download.load(f"models:/{MODEL}@champion")
+    again = register.run(NAME, registered.with_candidates("ldep"))
+    assert (again["version"], again["decision"], again["key"]) == (2, "champion", first["key"])
+    assert f"version 1 of {MODEL} is replaced by version 2: {reason}" in caplog.text
+    assert [version.version for version in all_versions()] == [2]
+    assert aliases() == {"champion": "2"}
+    assert download.load(f"models:/{MODEL}@champion").predict(registered.rows(20), {"output": "full"}) == before
+    assert register.run(NAME, registered.with_candidates("ldep")) == again
+
+
+def test_interrupted_while_a_version_is_replaced_the_next_run_completes_it(trained_project, monkeypatch):
+    register.run(NAME, registered.with_candidates("ldep"))
+    lose_files(registered.stored_files(MODEL, "1"))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(versions.Registry, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            register.run(NAME, registered.with_candidates("ldep"))
+    assert len(all_versions()) == 2
+    assert register.run(NAME, registered.with_candidates("ldep"))["version"] == 2
+    assert aliases() == {"champion": "2"}
+    assert len(all_versions()) == 1
+
+
+def test_a_version_of_a_project_with_another_key_is_left_alone(trained_project):
+    first = register.run(NAME, registered.with_candidates("ldep"))
+    mlflow.MlflowClient().set_model_version_tag(MODEL, "1", tags.OWNER, "another")
+    Path(".ldep/signing.key").unlink()
+    Path(f"registry/{NAME}.json").unlink()
+    own = register.run(NAME, registered.with_candidates("ldep"))
+    assert (own["version"], own["decision"], own["key"]) == (2, "challenger", first["key"])
+    assert aliases() == {"champion": "1", "challenger": "2"}
+
+
+def test_after_the_key_was_lost_the_versions_of_the_project_are_signed_again(trained_project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    Path(".ldep/signing.key").unlink()
+    Path(f"registry/{NAME}.json").unlink()  # DVC removes it before the stage runs
+    assert register.run(NAME, registered.with_candidates("ldep"))["decision"] == "champion"
+    Path(f"registry/{NAME}.json").unlink()
+    assert download.load(f"models:/{MODEL}@champion").predict(registered.rows(3))
+
+
+def test_when_the_code_of_the_rule_changes_a_version_is_decided_again(trained_project, monkeypatch, tmp_path):
+    register.run(NAME, registered.with_candidates("linear"))
+    assert register.run(NAME, registered.with_candidates("ldep", margin=0.5))["decision"] == "challenger"
+    changed = tmp_path / "champion.py"
+    changed.write_text("# another rule\n")
+
+    def always(*_: object) -> champion.Decision:
+        return champion.Decision(True, "the newest one wins")
+
+    monkeypatch.setattr(champion, "__file__", str(changed))
+    monkeypatch.setattr(champion, "decide", always)
+    record = register.run(NAME, registered.with_candidates("ldep", margin=0.5))
+    assert (record["version"], record["decision"], record["why"]) == (2, "champion", "the newest one wins")
+
+
+def test_no_fold_is_fitted_again_and_nothing_undeclared_is_written(trained_project, monkeypatch):
+    fits = []
+    original = models.pipeline
+
+    def counted(*arguments: Any) -> Any:
+        fits.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(models, "pipeline", counted)
+    before = {path.name for path in Path().iterdir()}
+    register.run(NAME, registered.with_candidates("ldep"))
+    assert len(fits) == 1
+    assert {path.name for path in Path().iterdir()} == before | {"registry"}
+
+
+def test_a_model_ships_no_code_unless_asked_and_then_only_the_rooms_it_needs(trained_project):
+    register.run(NAME, registered.with_candidates("ldep"))
+    assert not (registered.stored_files(MODEL, "1") / "code").exists()
+    assert register.run(NAME, registered.with_candidates("ldep", ship_code=True))["version"] == 2
+    code = registered.stored_files(MODEL, "2") / "code"
+    assert {path.name for path in code.iterdir()} == {"ldep", "pipeline"}
+    rooms = {path.name for path in (code / "pipeline").iterdir() if path.is_dir()}
+    assert rooms - {"__pycache__"} == set(mlflow_folder.ROOMS)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"strategy": 1}', b"\xff\xfe"])
+def test_a_damaged_encoder_is_named_with_the_command_that_makes_it(trained_project, content):
+    path = Path(f"data/imputed/{NAME}.encoder.json")
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=rf"{path} is damaged .*`ldep impute {NAME}`"):
+        register.run(NAME, registered.with_candidates("ldep"))
+    path.unlink()
+    with pytest.raises(UserError, match=rf"{path} is missing; run `ldep impute {NAME}`"):
+        register.run(NAME, registered.with_candidates("ldep"))
+
+
+@pytest.mark.parametrize("file", ["results.csv", "decisions.parquet", "manifest.json"])
+@pytest.mark.parametrize("content", [None, b"", b"garbage", b"{}", b"\xff" * 100])
+def test_damaged_results_are_named_with_the_command_that_makes_them(trained_project, capsys, file, content):
+    path = Path(f"results/{NAME}/{file}")
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["register", NAME]) == 1
+    error = capsys.readouterr().err
+    assert f"results/{NAME}" in error
+    assert f"`ldep train {NAME}`" in error
+    assert len(error.splitlines()) == 1
+
+
 def test_no_pickle_is_stored(trained_project):
     register.run(NAME, registered.with_candidates("ldep"))
-    folder = registered.stored(f"models:/{MODEL}@champion")
+    folder = registered.stored_files(MODEL, "1")
     names = [path.name for path in folder.rglob("*") if path.is_file()]
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib", ".cloudpickle"))]
     content = (folder / "data/served/pipeline.skops").read_bytes()
@@ -163,7 +303,7 @@ def test_no_pickle_is_stored(trained_project):
 
 
 def test_without_results_or_with_no_candidate_the_reason_is_said(trained_project):
-    with pytest.raises(UserError, match=r"none of the candidates \(none\) has a accuracy"):
+    with pytest.raises(UserError, match=r"no candidate \(the list is empty\) has a value of accuracy"):
         register.run(NAME, registered.with_candidates("ldep").model_copy(update={"models": ["linear"]}))
     shutil.rmtree("results")
     with pytest.raises(UserError, match=f"run `ldep train {NAME}` first"):

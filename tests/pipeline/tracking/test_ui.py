@@ -23,6 +23,7 @@ import requests
 from mlflow.entities import Run
 
 from benchmarks.server import free_port
+from pipeline.compat import mlflow_ui
 from pipeline.config import params
 from pipeline.tracking import experiment_page
 
@@ -45,10 +46,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.exit(f"there are no runs to look at: {store} is not here; run `make repro` first.", returncode=1)
     port = free_port()
     log = tmp_path_factory.mktemp("ui") / "server.log"
-    command = ["ui", "--backend-store-uri", f"sqlite:///{store}", "--port", str(port), "--workers", "1"]
+    command = ["ui", "--no-serve-artifacts", "--workers", "1", "--backend-store-uri", f"sqlite:///{store}"]
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "mlflow", *command],
+            [sys.executable, "-m", "mlflow", *command, "--port", str(port)],
             env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -143,9 +144,9 @@ def row_of(page: Page, run_name: str) -> Locator:
 
 
 def test_the_runs_page_explains_itself_and_groups_the_models_of_each_set(page, address, experiment, take_screenshot):
-    open_page(page, f"{address}/{experiment_page.link(experiment, experiment_page.BY_DATASET)}")
+    open_page(page, f"{address}/{mlflow_ui.link(experiment, experiment_page.BY_DATASET)}")
     expect(page.get_by_text("one model on one data set")).to_be_visible()
-    expect(page.get_by_role("button", name="Models of each set")).to_be_visible()
+    expect(page.get_by_role("button", name="Models of each data set")).to_be_visible()
     expect(page.get_by_text("Group by: dataset")).to_be_visible()
     groups = "|".join(map(re.escape, params.load().datasets))
     expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"Group: ({groups})")).first).to_be_visible()

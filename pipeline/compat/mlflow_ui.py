@@ -1,0 +1,60 @@
+"""What we know of MLflow's web UI beyond its documentation: saved views, the kind of an experiment, and links.
+
+Reason: an experiment with a hundred runs opens as one long list. A saved view groups the runs by data set or by model,
+and MLflow has no API to make one: its UI keeps a view as JSON in a tag of the experiment, and the kind of the
+experiment, which hides the pages for language models, in another. We write these tags; we patch nothing. A UI that no
+longer knows them shows the plain list.
+Version: MLflow 3.17, which calls the form of a saved view internal.
+Contract: tests/pipeline/compat/test_mlflow_ui.py looks for these names in the UI that is installed with MLflow, and
+`make ui-test` opens the views in a browser.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+VIEW = "mlflow.sharedViewState."  # a tag; the name of the view follows
+KIND, KIND_OF_TRAINING = "mlflow.experimentKind", "custom_model_development"
+SHARE_KEY, WORKFLOW, WORKFLOW_OF_TRAINING = "viewStateShareKey", "workflowType", "machine_learning"
+
+
+def link(experiment: str, view: str) -> str:
+    """The address of a saved view, within the UI."""
+    return f"#/experiments/{experiment}/runs?{SHARE_KEY}={view}&{WORKFLOW}={WORKFLOW_OF_TRAINING}"
+
+
+def grouped_view(title: str, tag: str, metrics: Sequence[str]) -> str:
+    """A view of the runs, grouped by the value of a tag, the best accuracy first, with some metrics as columns."""
+    return json.dumps({"name": title, "createdAt": int(time.time() * 1000), "state": json.dumps(state(tag, metrics))})
+
+
+def state(tag: str, metrics: Sequence[str]) -> dict[str, object]:
+    """Every field that the UI saves, whether or not it matters here: the UI does not fill in missing ones."""
+    return {
+        "searchFilter": "",
+        "orderByKey": "metrics.`accuracy`",
+        "orderByAsc": False,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "modelVersionFilter": "All Runs",
+        "datasetsFilter": [],
+        "selectedColumns": [f"metrics.`{name}`" for name in metrics],
+        "columnOrder": [],
+        "columnWidths": {},
+        "runsExpanded": {},
+        "runsPinned": [],
+        "runsHidden": [],
+        "runsVisibilityMap": {},
+        "runsHiddenMode": "SHOW_ALL",
+        "viewMaximized": False,
+        "runListHidden": False,
+        "isAccordionReordered": False,
+        "useGroupedValuesInCharts": True,
+        "hideEmptyCharts": True,
+        "groupBy": {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": tag}]},
+        "groupsExpanded": {},
+        "autoRefreshEnabled": True,
+        "globalLineChartConfig": {"xAxisKey": "step", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
+    }

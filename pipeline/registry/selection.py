@@ -1,0 +1,44 @@
+"""Which model of a data set is registered: the best candidate of the cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pipeline.common.errors import UserError
+from pipeline.config.params import Params
+from pipeline.fitting.metrics import METRICS
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The selected model, the mean of each of its metrics over the folds, and the ranking of all candidates."""
+
+    model: str
+    metrics: dict[str, float]
+    ranking: dict[str, float]
+
+
+def select(dataset: str, table: pd.DataFrame, params: Params) -> Selection:
+    """The best candidate by its mean over the folds; of equal ones the first in `models`."""
+    candidates = [model for model in params.models if model in (params.register_.candidates or params.models)]
+    metric = params.register_.metric
+    means = {model: _means(table[table["model"] == model]) for model in candidates}
+    eligible = [model for model in candidates if metric in means[model]]
+    if not eligible:
+        raise UserError(
+            f"{dataset}: no candidate ({', '.join(candidates) or 'the list is empty'}) has a value of {metric} for "
+            f"every fold in results/{dataset}; run `ldep train {dataset}`, or change register.candidates."
+        )
+    values = {model: means[model][metric] for model in eligible}
+    ranked = sorted(eligible, key=values.__getitem__, reverse=True)  # stable, also in reverse
+    return Selection(ranked[0], means[ranked[0]], {model: values[model] for model in ranked})
+
+
+def _means(rows: pd.DataFrame) -> dict[str, float]:
+    """The mean of each metric that has a value for every fold; none if a fold failed."""
+    if (rows["status"] != "ok").any():
+        return {}
+    values = rows.pivot(index="fold", columns="metric", values="value").mean(skipna=False)
+    return {metric: float(values[metric]) for metric in METRICS if pd.notna(values.get(metric))}

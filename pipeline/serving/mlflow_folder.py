@@ -1,0 +1,88 @@
+"""The folder in which MLflow stores a served model: its two files, a description, requirements, and code if asked."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import mlflow.pyfunc
+import pandas as pd
+from mlflow.models import Model, ModelSignature
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema, TensorSpec
+from mlflow.types.schema import AnyType
+
+import ldep
+import pipeline
+from pipeline.common import requirements
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.serving import mlflow_loader, served_model
+from pipeline.serving.calibration import Sigmoid
+
+DATA = Path("data/served")  # where MLflow puts the two files
+ROOMS = ("common", "encoding", "fitting", "serving")  # their code decides what a served model answers
+
+
+def write(
+    folder: Path,
+    pipe: Any,
+    sigmoid: Sigmoid | None,
+    class_path: str,
+    *,
+    model_id: str | None = None,
+    ship_code: bool = False,
+) -> None:
+    """Write a new folder; ValueError names what cannot be stored without a pickle.
+
+    Without `ship_code` a model needs the installed package of its version. With it, MLflow's own commands also load the
+    model where the package is not installed, and run the code that the folder holds.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        data = Path(scratch, DATA.name)
+        data.mkdir()
+        served_model.save(data, pipe, sigmoid)
+        mlflow.pyfunc.save_model(
+            str(folder),
+            mlflow_model=Model(model_id=model_id, model_uuid=model_id) if model_id else Model(),
+            loader_module=mlflow_loader.__name__,
+            data_path=str(data),
+            code_paths=_code(Path(scratch)) if ship_code else None,
+            signature=signature(pipe[0]),
+            input_example=(pd.DataFrame([served_model.example(pipe[0])]), {"output": "full"}),
+            pip_requirements=pins(class_path),
+        )
+
+
+def signature(encoder: RawEncoder) -> ModelSignature:
+    """The raw columns by name, and the parameter `output`.
+
+    The columns have the type `any`: as `double` MLflow refuses whole numbers that come from Python or from
+    `mlflow models predict`, and as `string` missing cells become the text None. The encoder knows what a cell may be.
+    """
+    columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), name) for name in encoder.columns_]
+    output = ParamSpec("output", DataType.string, "label")
+    return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema([output]))
+
+
+def pins(class_path: str) -> list[str]:
+    """The requirements of a served model: those of every pipeline, and the package of the classifier.
+
+    ldep itself is not among them: pip would install whatever has that name in the package index.
+    """
+    package = class_path.split(".")[0]
+    distributions = metadata.packages_distributions().get(package, []) if package not in ("ldep", "sklearn") else []
+    return sorted({*requirements.of_pipelines(), *(f"{name}=={metadata.version(name)}" for name in distributions)})
+
+
+def _code(scratch: Path) -> list[str]:
+    """Copies of `ldep` and of the rooms that a served model needs, and of nothing else."""
+    library, rooms = Path(ldep.__file__).parent, Path(pipeline.__file__).parent
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(library, scratch / "ldep", ignore=ignore)
+    (scratch / "pipeline").mkdir()
+    shutil.copy(rooms / "__init__.py", scratch / "pipeline")
+    for room in ROOMS:
+        shutil.copytree(rooms / room, scratch / "pipeline" / room, ignore=ignore)
+    return [str(scratch / "ldep"), str(scratch / "pipeline")]

@@ -1,0 +1,54 @@
+"""The files of a run. To track another one, write a function here and add it to WRITERS."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.fitting.study import open_study
+from pipeline.tracking import run_figures
+from pipeline.tracking.run_record import RunRecord
+
+
+def confusion(record: RunRecord, folder: Path) -> None:
+    """The errors of all test folds."""
+    fits = record.successful
+    if fits:
+        counts = np.sum([fit["confusion"] for fit in fits], axis=0)
+        run_figures.confusion(counts, fits[0]["classes"], record.title, folder / "confusion.png")
+
+
+def boundary(record: RunRecord, folder: Path) -> None:
+    """The decision boundary of fold 0, if the data set has two features."""
+    if "boundary" in record.folds[0]:
+        path = folder / "boundary.png"
+        run_figures.boundary(record.folds[0]["boundary"], record.rows, f"{record.title}, fold 0", path)
+
+
+def studies(record: RunRecord, folder: Path) -> None:
+    """The journals of the model's studies, their history, and the importance of the parameters."""
+    plan, model = record.plan, record.model
+    tasks = [plan.studies[plan.after[model, fold]] for fold in range(plan.folds) if (model, fold) in plan.after]
+    tasks = [task for task in tasks if task.model == model and task.journal.is_file()]
+    if not tasks:
+        return
+    place = folder / "optuna"
+    place.mkdir()
+    for task in tasks:
+        shutil.copyfile(task.journal, place / f"fold{task.fold}.journal")
+    opened = [open_study(task.journal) for task in tasks]
+    run_figures.history(opened, place / "history.png")
+    run_figures.importance(opened, place / "importance.png")
+
+
+Writer = Callable[[RunRecord, Path], None]
+WRITERS: tuple[Writer, ...] = (confusion, boundary, studies)
+
+
+def write(record: RunRecord, folder: Path) -> None:
+    """Write all files of the run into an empty folder."""
+    for writer in WRITERS:
+        writer(record, folder)

@@ -1,0 +1,44 @@
+"""The text on the page of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.tracking import settings
+from pipeline.tracking.run_record import Folds, RunRecord
+
+
+def text(record: RunRecord) -> str:
+    rows, features = record.rows.X.shape
+    paragraphs = [
+        f"**{record.model}** on **{record.dataset}** ({rows:,} rows, {features} features, from "
+        f"{record.provenance.source}), {record.plan.folds}-fold cross-validation."
+    ]
+    accuracies = [fit["metrics"]["accuracy"] for fit in record.successful]
+    if accuracies:
+        deviation = np.std(accuracies, ddof=1) if len(accuracies) > 1 else 0.0
+        mean = np.mean(accuracies)
+        paragraphs.append(f"Accuracy **{100 * mean:.1f} ± {100 * deviation:.1f} %**, mean and sample deviation.")
+    for fold, fit in sorted(record.folds.items()):
+        if fit["status"] == "failed":
+            paragraphs.append(f"Fold {fold} failed: {fit['message']}")
+    paragraphs += [
+        _fold_table(record.folds),
+        "*Model metrics*: `fold/...` has one step per fold; `curve/objective` shows the training of fold 0, one step "
+        "per iteration. *Artifacts*: `confusion.png` counts the errors of all test folds.",
+    ]
+    return "\n\n".join(paragraphs)
+
+
+def _fold_table(folds: Folds) -> str:
+    """One row per fold: its accuracy, its seconds, and the settings in which the folds differ."""
+    texts = settings.by_name(folds)
+    differing = [name for name, values in texts.items() if len(set(values)) > 1]
+    head = ["fold", "accuracy", "fit, s", *(f"`{name}`" for name in differing)]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for place, (fold, fit) in enumerate(sorted(folds.items())):
+        accuracy = f"{fit['metrics']['accuracy']:.4f}" if fit["status"] == "ok" else "failed"
+        seconds = f"{fit['fit_seconds']:.2f}" if fit.get("fit_seconds") is not None else ""
+        cells = [str(fold), accuracy, seconds, *(texts[name][place] for name in differing)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

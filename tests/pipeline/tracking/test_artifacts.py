@@ -1,0 +1,41 @@
+"""The files of a run: each writer in the list writes its own, and a new one needs nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.data.provenance import Provenance
+from pipeline.execution import plan
+from pipeline.execution.inputs import load_training_data
+from pipeline.tracking import artifacts
+from pipeline.tracking.run_record import RunRecord
+from tests.support import tracked
+
+
+@pytest.fixture
+def record(root: Path, monkeypatch: pytest.MonkeyPatch) -> RunRecord:
+    monkeypatch.chdir(root)
+    made = plan.make("tiny", tracked.params(), 3)
+    folds = {fold: {**made.store.get(made.fits["svc", fold].key), "tuning": {}} for fold in range(3)}
+    return RunRecord(made, "svc", folds, load_training_data("tiny"), Provenance("file"))
+
+
+@pytest.mark.parametrize(
+    ("writer", "files"),
+    [(artifacts.confusion, ["confusion.png"]), (artifacts.boundary, ["boundary.png"]), (artifacts.studies, [])],
+)
+def test_a_writer_writes_its_files(record, tmp_path, writer, files):
+    assert writer in artifacts.WRITERS
+    writer(record, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == files
+
+
+def test_a_writer_in_the_list_is_all_that_a_new_artifact_needs(record, tmp_path, monkeypatch):
+    def seconds(record: RunRecord, folder: Path) -> None:
+        (folder / "seconds.txt").write_text(f"{record.seconds}")
+
+    monkeypatch.setattr(artifacts, "WRITERS", (*artifacts.WRITERS, seconds))
+    artifacts.write(record, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["boundary.png", "confusion.png", "seconds.txt"]

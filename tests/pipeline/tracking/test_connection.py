@@ -1,0 +1,85 @@
+"""The tracking store: which one is used, how its experiment is set up, and what is reported when it cannot be used."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+
+import pytest
+
+from pipeline.common.digests import digest
+from pipeline.common.errors import UserError
+from pipeline.stages import train
+from pipeline.tracking import connection
+from tests.support import tracked
+
+
+def test_the_experiment_has_a_note_and_views_that_are_not_overwritten(client, root):
+    experiment = client.get_experiment_by_name("suite")
+    assert "one model on one data set" in experiment.tags["mlflow.note.content"]
+    for view, tag in (("by-dataset", "dataset"), ("by-model", "model")):
+        assert f"viewStateShareKey={view}" in experiment.tags["mlflow.note.content"]
+        state = json.loads(json.loads(experiment.tags[f"mlflow.sharedViewState.{view}"])["state"])
+        assert state["groupBy"]["groupByKeys"] == [{"mode": "tag", "groupByData": tag}]
+        logged = tracked.runs(client)["ldep"].data.metrics
+        assert all(column.removeprefix("metrics.").strip("`") in logged for column in state["selectedColumns"])
+    client.set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "mine")
+    connection.connect("suite", root)
+    assert client.get_experiment_by_name("suite").tags["mlflow.note.content"] == "mine"
+
+
+def test_the_given_store_is_used(client, tmp_path, monkeypatch, root):
+    shutil.copy(root / "mlflow.db", tmp_path / "other.db")  # its tables are made: that takes five seconds
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/other.db")
+    given, experiment = connection.connect("elsewhere", root)
+    assert given.get_experiment(experiment).artifact_location == f"file://{tmp_path}/mlartifacts"
+    assert client.get_experiment_by_name("elsewhere") is None
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_server_that_cannot_be_reached_is_reported_before_any_work(root, tmp_path, monkeypatch, answers):
+    """A port that refuses, and one that accepts and never answers."""
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        if answers:
+            listening.listen()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        before = {path: path.stat().st_mtime_ns for path in (root / ".ldep/fits").rglob("*")}
+        with pytest.raises(UserError, match=rf"the tracking store {url} cannot be used: .*MLFLOW_TRACKING_URI"):
+            train.run("tiny", tracked.params())
+    assert {path: path.stat().st_mtime_ns for path in (root / ".ldep/fits").rglob("*")} == before
+
+
+def test_a_server_that_answered_before_is_waited_for(root, monkeypatch, caplog):
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")  # waited for, but not long
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://ann:secret@127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        for known in (False, True):
+            (root / ".ldep/answered").write_text(digest(url) if known else digest("another"))
+            caplog.clear()
+            with pytest.raises(UserError, match="cannot be used"):
+                connection.connect("suite", root)
+            assert ("does not answer now; it did before" in caplog.text) == known
+            assert "secret" not in caplog.text
+
+
+def test_a_deleted_experiment_is_reported_with_the_command_that_restores_it(client, root):
+    experiment = client.create_experiment("gone", artifact_location=(root / "gone").as_uri())
+    client.delete_experiment(experiment)
+    with pytest.raises(UserError, match=f"mlflow experiments restore -x {experiment}"):
+        train.run("tiny", tracked.params(experiment="gone"))
+
+
+def test_a_database_that_cannot_be_made_is_reported(root, monkeypatch):
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////proc/none/mlflow.db")
+    with pytest.raises(UserError, match="cannot be used"):
+        train.run("tiny", tracked.params())

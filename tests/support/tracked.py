@@ -1,0 +1,50 @@
+"""A small data set, trained and tracked in a store of its own, with one model that fails on a fold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pytest
+from mlflow.entities import Run
+
+from pipeline.config.params import Params
+from pipeline.stages import train
+from tests.support import tiny
+
+
+def params(**tracking: Any) -> Params:
+    classifiers = {
+        **tiny.values()["classifiers"],
+        "bad": {"class": "tests.support.tiny.FailsOnFold", "params": {"rows": 60}},
+    }
+    return tiny.checked(
+        models=["svc", "ldep", "committee", "bad"],
+        classifiers=classifiers,
+        tracking={"experiment": "suite", **tracking},
+    )
+
+
+def make(folder: Path) -> Path:
+    """Train in a new folder."""
+    tiny.prepare(folder, rows=91)
+    (folder / "data/provenance").mkdir()
+    (folder / "data/provenance/tiny.json").write_text(json.dumps({"source": "file", "file": "tiny.csv"}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        patch.setenv("DVC_STAGE", "train@tiny")
+        with pytest.raises(train.ModelsFailed):
+            train.run("tiny", params())
+    return folder
+
+
+def runs(client: mlflow.MlflowClient) -> dict[str, Run]:
+    """The active runs by model; each model has one."""
+    experiment = client.get_experiment_by_name("suite")
+    active = client.search_runs([experiment.experiment_id])
+    by_model = {run.data.tags["model"]: run for run in active}
+    assert len(by_model) == len(active)
+    return by_model
