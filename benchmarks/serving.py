@@ -208,8 +208,8 @@ def batch(report: Report, folder: Path, frame: pd.DataFrame, rows: int) -> None:
     for kind, line in (("Parquet", 3), ("CSV", 5)):
         for against, what in enumerate(("the scikit-learn pipeline", "the registered model")):
             share = table["rows_per_second"][line] / table["rows_per_second"][against]
-            told = f"rate of batch scoring, {kind}, {rows} rows, by that of {what} in memory"
-            report.claim(told, share, "at least 0.5", share >= 0.5)
+            claim = f"rate of batch scoring, {kind}, {rows} rows, by that of {what} in memory"
+            report.claim(claim, share, "at least 0.5", share >= 0.5)
         growth = table["peak_mb"][line] / table["peak_mb"][line - 1]
         report.claim(f"peak of memory, {kind}, {rows} rows by a tenth of them", growth, "at most 1.1", growth <= 1.1)
 

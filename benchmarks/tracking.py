@@ -1,6 +1,6 @@
 """What does tracking cost on the sets and models of params.yaml, against their training?
 
-The fits are made once, without tracking, and kept. Then each set is trained again, from what is kept: with tracking
+The fits are made once, without tracking, and kept. Then each data set is trained again from these fits: with tracking
 into an empty store, and without. Neither fits anything, if no fit failed, so the difference of their CPU seconds is
 tracking, loading MLflow and making its database included, and no fit's noise is in it.
 """
@@ -59,7 +59,7 @@ def run() -> Report:
     share = found["tracking_cpu_seconds"].sum() / found["training_cpu_seconds"].sum()
     report.claim("CPU seconds of tracking as a share of those of fits and tuning", share, "<= 0.1", share <= 0.1)
     report.note(
-        f"`ldep train` of each set with the {len(params.load().models)} models of params.yaml, fits taken from an "
+        f"`ldep train` of each data set with the {len(params.load().models)} models of params.yaml, fits taken from an "
         f"earlier run: with tracking into an empty SQLite store, less without it, the median of {TIMES}. The first set "
         "makes the database. Training is the CPU time of fits and studies alone."
     )

@@ -41,7 +41,7 @@ def run(
     rows = open_table(source, layout, known=model.encoder.columns_)
     began, done = time.monotonic(), 0
     with replacing(target) as part, _writer(part, target.suffix) as write, tqdm(unit=" rows", disable=None) as bar:
-        # One piece is scored while the one before is written: at most three are held.
+        # One batch is scored while the previous one is written, so at most three are in memory.
         with ThreadPoolExecutor(1) as writing_thread:
             writing: Future[None] | None = None
             for piece in _pieces(rows, model):

@@ -36,7 +36,7 @@ from pipeline.serving import calibration, mlflow_folder
 
 log = logging.getLogger(__name__)
 HELD_OUT, MOST_HELD_OUT = 0.1, 100_000  # share of the rows, and how many at most
-MOST_CATEGORIES = 10_000  # of a nominal column: all are in memory, and a column that numbers the rows is no feature
+MOST_CATEGORIES = 10_000  # of a nominal column: all are in memory, and a column that numbers the rows is not a feature
 
 
 def run(

@@ -30,7 +30,7 @@ def _check(name: str, params: Params) -> None:
     settings = settings_for(name, params.classifiers, {}, rows=100, features=1)
     estimator = _try(f"{where}", entry.class_, settings)
     if not is_classifier(estimator):
-        raise UserError(f"{where}: {entry.class_} is no classifier.")
+        raise UserError(f"{where}: {entry.class_} is not a classifier.")
     if entry.budget is not None:
         _try(f"{where}.budget.instead", entry.class_, {**settings, **entry.budget.instead})
     _try(f"{where}.while_tuning", entry.class_, {**settings, **entry.while_tuning})

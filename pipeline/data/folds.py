@@ -15,7 +15,7 @@ def read(name: str, folder: Path = paths.DATA) -> np.ndarray:
     """Return the test fold of each row, from 0."""
     path = paths.folds(name, folder)
     if not path.is_file():
-        raise UserError(f"{path} is not here; run `ldep split {name}` first, or `dvc repro` for everything.")
+        raise UserError(f"{path} does not exist; run `ldep split {name}` first, or `dvc repro` for everything.")
     try:
         fold = pd.read_csv(path)["fold"].to_numpy()
         found = np.unique(fold)

@@ -13,6 +13,6 @@ def read_table(path: Path, made_by: str) -> pd.DataFrame:
     try:
         return pd.read_parquet(path)
     except FileNotFoundError:
-        raise UserError(f"{path} is not here; run `ldep {made_by}` first, or `dvc repro` for everything.") from None
+        raise UserError(f"{path} does not exist; run `ldep {made_by}` first, or `dvc repro` for everything.") from None
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read ({error}); run `ldep {made_by}` again.") from None

@@ -1,4 +1,4 @@
-"""Listeners: objects that are told about the progress of a run, such as the progress bar and the MLflow tracker."""
+"""Listeners: objects that receive the progress of a run, such as the progress bar and the MLflow tracker."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def run(name: str, params: Impute, folder: Path = paths.DATA) -> None:
     encoder.save(paths.encoder(name, folder))
     dropped = [column for column, kept in zip(encoder.columns_, encoder.kept_) if not kept]
     if dropped:
-        log.info("%s: dropped, for want of any value: %s.", name, ", ".join(dropped))
+        log.info("%s: dropped columns without any value: %s.", name, ", ".join(dropped))
     log.info("%s: %d rows, %d features.", name, len(numbers), numbers.shape[1] - 1)
 
 

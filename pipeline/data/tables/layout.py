@@ -29,7 +29,7 @@ class Layout:
             raise UserError(f"there is no encoding '{self.encoding}' for text files; try utf-8 or latin-1.")
 
     def decoder(self) -> codecs.IncrementalDecoder:
-        # A byte order mark, as spreadsheets write it, is no part of the first column's name.
+        # A byte order mark, as spreadsheets write it, is not part of the first column's name.
         name = codecs.lookup(self.encoding).name
         return codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)("strict")
 

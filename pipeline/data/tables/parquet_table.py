@@ -59,7 +59,7 @@ class ParquetTable(Table):
 
 
 def _index_columns(schema: pa.Schema) -> set[str]:
-    """The index of a pandas frame is stored as a column, and is no feature."""
+    """The index of a pandas frame is stored as a column but is not a feature."""
     try:
         stored = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
     except (KeyError, ValueError, TypeError):

@@ -79,6 +79,6 @@ def _check_lengths(path: Path, text: str, number: int) -> None:
     for offset, line in enumerate(io.StringIO(text, newline=None)):
         if len(line.rstrip("\n")) > LONGEST_LINE:
             raise UserError(
-                f"{path}: line {number + offset} is longer than {LONGEST_LINE:,} characters; this is no table of rows. "
-                "If it is one, store it as Parquet."
+                f"{path}: line {number + offset} is longer than {LONGEST_LINE:,} characters; "
+                "this does not look like a table. If it is one, store it as Parquet."
             )

@@ -88,7 +88,7 @@ def test_a_stage_without_its_input_names_the_one_to_run(project, write_params, l
     write_params()
     code, _, text = ldep(stage)
     assert code == 1
-    assert "data/raw/haberman.parquet is not here; run `ldep fetch haberman` first" in text
+    assert "data/raw/haberman.parquet does not exist; run `ldep fetch haberman` first" in text
 
 
 @pytest.mark.parametrize("stage", ["impute", "split"])

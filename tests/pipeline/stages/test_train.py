@@ -377,7 +377,7 @@ def test_what_is_wrong_in_the_file_is_named(sections, message):
     [
         ({"class": "sklearn.svm.OneClasSVM"}, "'sklearn.svm' has no 'OneClasSVM'; did you mean 'OneClassSVM'?"),
         ({"class": "sklaern.svm.SVC"}, "No module named 'sklaern'"),
-        ({"class": "sklearn.svm.SVR"}, "sklearn.svm.SVR is no classifier"),
+        ({"class": "sklearn.svm.SVR"}, "sklearn.svm.SVR is not a classifier"),
         ({"class": "os.path.join"}, "'os.path.join' is not a scikit-learn estimator"),
         ({"params": {"kernal": "rbf"}}, "sklearn.svm.SVC has no parameter 'kernal'; did you mean 'kernel'?"),
         ({"params": {"C": -1.0}}, "The 'C' parameter of SVC must be"),

@@ -43,7 +43,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The real `mlflow ui` on the mlflow.db of this folder."""
     store = Path("mlflow.db").resolve()
     if not store.is_file():
-        pytest.exit(f"there are no runs to look at: {store} is not here; run `make repro` first.", returncode=1)
+        pytest.exit(f"there are no runs to look at: {store} does not exist; run `make repro` first.", returncode=1)
     port = free_port()
     log = tmp_path_factory.mktemp("ui") / "server.log"
     command = ["ui", "--no-serve-artifacts", "--workers", "1", "--backend-store-uri", f"sqlite:///{store}"]
@@ -79,7 +79,7 @@ def _answers(url: str) -> bool:
 def page() -> Iterator[Page]:
     browser_path = shutil.which("chromium")
     if browser_path is None:
-        pytest.exit("Chromium is not here: apt-get install chromium.", returncode=1)
+        pytest.exit("Chromium is not installed: apt-get install chromium.", returncode=1)
     with sync_playwright() as driver:
         # Without a sandbox, which root cannot have. It only sees our own server.
         browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
