@@ -27,6 +27,7 @@ from pipeline.tracking import connection, patience
 
 ADDRESS = re.compile(r"models:/(?P<name>[^/@]+)(@(?P<alias>[^/@]+)|/(?P<version>\d+))")
 SOURCE = re.compile(r"models:/(?P<model_id>m-[0-9a-f]+)")
+ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # MLflow's errors for a name and for an alias
 FORMS = "models:/ldep-NAME@champion, models:/ldep-NAME/VERSION, or a folder"
 
 
@@ -53,7 +54,7 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
         return
     address = ADDRESS.fullmatch(uri)
     if address is None:
-        raise UserError(f"{uri} is neither a registered model nor a folder; give {FORMS}.")
+        raise UserError(f"there is no model {uri}: it must be {FORMS}.")
     # MLflow's threads may write for a moment after one of them has failed: that must not hide why it failed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
 
@@ -71,7 +72,9 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
         except (MlflowException, SQLAlchemyError, OSError) as error:
             # MLflow's message has several lines: first that a download failed, then which file, and why.
             reason = masked(" ".join(str(error).split()))[:LONGEST].rstrip(".")
-            raise UserError(f"{uri} cannot be read: {reason}. Give {FORMS}.") from None
+            if isinstance(error, MlflowException) and error.error_code in ABSENT:
+                raise UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.") from None
+            raise UserError(f"{uri} cannot be read: {reason}.") from None
         yield folder
 
 

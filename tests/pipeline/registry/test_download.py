@@ -181,13 +181,13 @@ def test_bytecode_that_mlflow_leaves_beside_shipped_code_is_no_change(trained_pr
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:9/model", "runs:/1/model", "models:/m-123", "models:/a/b/c", "gone"])
 def test_other_addresses_are_refused_in_one_sentence(trained_project, uri):
-    with pytest.raises(UserError, match="is neither a registered model nor a folder"):
+    with pytest.raises(UserError, match=r"there is no model .*: it must be models:/ldep-NAME@champion"):
         download.load(uri)
 
 
 def test_a_model_or_an_alias_that_does_not_exist_is_reported(folder):
     for uri in (f"models:/{MODEL}@none", f"models:/{MODEL}/9", "models:/none@champion"):
-        with pytest.raises(UserError, match=f"{uri} cannot be read: .*not found"):
+        with pytest.raises(UserError, match=f"there is no model {uri}: .*not found"):
             download.load(uri)
 
 
@@ -203,10 +203,8 @@ def test_a_lost_or_damaged_database_is_reported(tmp_path, command, content):
     program = [sys.executable, "-m", "pipeline.commands.main", *command]
     done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout
-    message = (
-        "mlflow.db does not exist; run this in the project's folder" if content is None else f"{URI} cannot be read"
-    )
-    assert message in done.stderr
+    expected = {None: "mlflow.db does not exist; run this in the project's folder", b"": f"there is no model {URI}"}
+    assert expected.get(content, f"{URI} cannot be read: ") in done.stderr
     assert "Traceback" not in done.stderr
     assert database.exists() == (content is not None)
 
