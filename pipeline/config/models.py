@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from pathlib import Path
 from typing import Any
 
 from sklearn.base import is_classifier
 
+import ldep
 from ldep.training import check_options
 from pipeline.common.errors import UserError, nearest
 from pipeline.compat.sklearn_validation import check_parameters
+from pipeline.config import paths
 from pipeline.config.params import Params
-from pipeline.fitting.models import ModelError, build, settings_for
+from pipeline.fitting.models import ModelError, build, classes, settings_for
 from pipeline.fitting.specs import Space
+
+log = logging.getLogger(__name__)
 
 
 def check_models(params: Params) -> None:
     """Build each model that is to run, and each end of each search space; UserError names the entry that is wrong."""
     if not params.models:
         raise UserError("models: the list is empty; name some of classifiers.")
+    own_models = str(paths.OWN_MODELS.resolve())
+    if paths.OWN_MODELS.is_dir() and own_models not in sys.path:
+        sys.path.append(own_models)
     for name in params.models:
         _check(name, params)
+        _warn_of_unwatched_code(name, params)
 
 
 def _check(name: str, params: Params) -> None:
@@ -42,6 +53,22 @@ def _check(name: str, params: Params) -> None:
         for parameter, value in first.items():
             if not _inside(value, entry.search[parameter]):
                 raise UserError(f"{where}.first.{number}: {parameter} = {value!r} is not in its search space.")
+
+
+def _warn_of_unwatched_code(name: str, params: Params) -> None:
+    """`dvc repro` notices changes of the project, and of installed packages by the lock; of nothing else."""
+    watched = (Path(ldep.__file__).parent, paths.OWN_MODELS.resolve())
+    for class_path in classes(params.classifiers[name]):
+        module = sys.modules[class_path.rpartition(".")[0]]
+        file = Path(module.__file__ or ldep.__file__).resolve()
+        installed = {"site-packages", "dist-packages"} & set(file.parts)
+        if not installed and not any(file.is_relative_to(folder) for folder in watched):
+            log.warning(
+                "classifiers.%s: `dvc repro` does not notice changes of %s; put it into %s/.",
+                name,
+                file,
+                paths.OWN_MODELS,
+            )
 
 
 def _try(where: str, path: str, settings: dict[str, Any]) -> Any:

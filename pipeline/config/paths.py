@@ -7,6 +7,7 @@ from pathlib import Path
 PARAMS = Path("params.yaml")
 DATA = Path("data")
 CHECKED = DATA / "params.checked"
+OWN_MODELS = Path("own_models")  # the folder that DVC watches for the user's own classes
 OWN = DATA / "own"  # the folder that DVC watches for the user's own files
 REPORTS = Path("reports")
 

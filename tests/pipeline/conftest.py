@@ -91,10 +91,22 @@ def trained_project(registered_project: Path, tmp_path: Path, monkeypatch: pytes
     return folder
 
 
+COPIED = (
+    "pipeline",
+    "own_models",
+    "data/own",
+    ".dvc/config",
+    ".dvc/.gitignore",
+    ".dvcignore",
+    "dvc.yaml",
+    "requirements.lock",
+)
+
+
 @pytest.fixture
 def dvc_project(project: Path) -> Path:
     """A git repository with the pipeline and two small data sets: a packaged one and a file of the user."""
-    for name in ("pipeline", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvcignore", "dvc.yaml"):
+    for name in COPIED:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -16,7 +16,18 @@ from tests.support import tiny
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-COPIED = ("pipeline", "ldep", ".dvc/config", ".dvc/.gitignore", ".dvc/plots", ".dvcignore", ".gitignore", "dvc.yaml")
+COPIED = (
+    "pipeline",
+    "ldep",
+    "own_models",
+    "requirements.lock",
+    ".dvc/config",
+    ".dvc/.gitignore",
+    ".dvc/plots",
+    ".dvcignore",
+    ".gitignore",
+    "dvc.yaml",
+)
 
 
 def make(folder: Path, **sections: Any) -> Path:

@@ -17,8 +17,20 @@ from pipeline.execution import results
 from tests.support import killing, tiny
 
 ROOT = Path(__file__).parents[3]
-COPIED = ("pipeline", "ldep", "data/own", ".dvc/config", ".dvc/.gitignore", ".dvc/plots", ".dvcignore", "dvc.yaml",
-          "MLproject", "conda.yaml")  # fmt: skip
+COPIED = (
+    "pipeline",
+    "ldep",
+    "own_models",
+    "data/own",
+    ".dvc/config",
+    ".dvc/.gitignore",
+    ".dvc/plots",
+    ".dvcignore",
+    "dvc.yaml",
+    "MLproject",
+    "conda.yaml",
+    "requirements.lock",
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +89,16 @@ def test_the_first_run_has_tracked_each_set_and_model_once(copy):
 
 def test_a_second_run_does_nothing(copy):
     assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
+
+
+def test_a_change_of_the_lock_or_of_an_own_class_runs_train_again(copy):
+    for name in ("requirements.lock", "own_models/README.md"):
+        with (copy / name).open("a") as file:
+            file.write("\n")
+        output = killing.finish(copy, "dvc", "repro", "train")
+        assert "Running stage 'train@one'" in output, name
+        assert "(3 of 3 folds reused)" in output, name  # no number depends on these changes
+        assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
 
 
 def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
