@@ -1,4 +1,4 @@
-"""Stage impute: a raw set as numbers without gaps, and what was fitted, for rows that come later."""
+"""Stage impute: a raw data set as numbers without missing cells, and the fitted encoder for later rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage split: a fold number for each row, written down, so that anyone can use the same folds."""
+"""Stage split: the test fold of each row, in a file, so that anyone can use the same folds."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def write_params(project: Path) -> Callable[..., None]:
     def write(**sections: object) -> None:
-        values = {"data": {"source": "auto", "timeout": 1, "retries": 0}, "datasets": ["haberman"], **sections}
+        values = {"data": {"source": "auto", "timeout": 30, "retries": 0}, "datasets": ["haberman"], **sections}
         (project / "params.yaml").write_text(yaml.safe_dump(values))
 
     return write

@@ -79,7 +79,7 @@ class _CountedLines:
     def __next__(self) -> str:
         self.line = next(self._lines)
         self.number += 1
-        # liac-arff cuts the decimals of an INTEGER attribute off; elsewhere 1.5 is 1.5.
+        # liac-arff truncates the cells of INTEGER attributes: 1.5 would be 1 here and 1.5 in every other format.
         return INTEGER.sub("numeric", self.line) if self.line.lstrip()[:10].upper() == "@ATTRIBUTE" else self.line
 
 

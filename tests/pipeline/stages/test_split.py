@@ -1,4 +1,4 @@
-"""The folds are scikit-learn's, written down."""
+"""The stage split writes scikit-learn's folds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.data import folds
 from pipeline.stages import split
 
 
-def test_the_papers_folds(project, write_params, ldep):
+def test_the_folds_are_the_papers(project, write_params, ldep):
     write_params(datasets=["haberman", "titanic"], data={"source": "offline"})
     assert ldep("fetch")[0] == ldep("split")[0] == 0
     for name in ("haberman", "titanic"):
@@ -29,7 +29,7 @@ def test_the_papers_folds(project, write_params, ldep):
 @pytest.mark.parametrize(
     "text", ["", "row\n0\n", "row,fold\n", "row,fold\n0,x\n", "row,fold\n0,\n1,1\n", "row,fold\n0,0\n1,2\n", 'a,"\n']
 )
-def test_damaged_folds_are_named_with_the_stage_that_makes_them(tmp_path, text):
+def test_a_damaged_file_of_folds_is_named_with_the_stage_to_run(tmp_path, text):
     (tmp_path / "folds").mkdir()
     (tmp_path / "folds/tiny.csv").write_text(text)
     with pytest.raises(UserError, match=r"folds/tiny\.csv cannot be read \(.+\); run `ldep split tiny` again"):
