@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pandas as pd
 import psutil
 import pytest
+import yaml
 
 from tests.support import killing, tiny
 
@@ -98,6 +101,58 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     killing.kill(process, whole=False)
     _, alive = psutil.wait_procs(workers, timeout=15)
     assert not alive
+
+
+SLOW = """
+import time
+from pathlib import Path
+from sklearn.naive_bayes import GaussianNB
+
+class Slow(GaussianNB):
+    def fit(self, X, y):
+        Path("fitting").touch()
+        time.sleep(600)
+        return super().fit(X, y)
+"""
+
+
+def slow_project(folder: Path) -> Path:
+    """A project whose fits do not end by themselves, in two worker processes."""
+    make(folder)
+    (folder / "slow.py").write_text(SLOW)
+    tiny.write(folder, models=["slow"], classifiers={"slow": {"class": "slow.Slow"}}, execution={"n_jobs": 2})
+    return folder
+
+
+def family_of(process: subprocess.Popen[bytes], started: Path) -> list[psutil.Process]:
+    """The process and everything below it, once a worker is fitting."""
+    deadline = time.monotonic() + 120
+    while not started.exists():
+        assert time.monotonic() < deadline, "no fit has started"
+        time.sleep(0.1)
+    return [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+
+
+def test_sigterm_to_train_ends_it_and_its_workers(tmp_path):
+    folder = slow_project(tmp_path / "project")
+    process = killing.start(folder, "ldep", "train")
+    family = family_of(process, folder / "fitting")
+    process.terminate()
+    process.wait(timeout=60)
+    assert not psutil.wait_procs(family, timeout=60)[1]
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_to_dvc_ends_the_stage_and_its_workers(tmp_path, signal_number):
+    folder = slow_project(tmp_path / "project")
+    stage = {"cmd": "ldep train", "deps": ["params.yaml"]}
+    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"train": stage}}))
+    killing.finish(folder, "dvc", "init", "--no-scm", "-q")
+    process = killing.start(folder, "dvc", "repro")
+    family = family_of(process, folder / "fitting")
+    process.send_signal(signal_number)
+    process.wait(timeout=60)
+    assert not psutil.wait_procs(family, timeout=60)[1]
 
 
 def test_a_second_run_waits_for_the_first(uninterrupted, tmp_path):
