@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 from pipeline.data.tables import Layout, open_table, read_frame
 from pipeline.encoding import cells
 from pipeline.encoding.encoder import RawEncoder
+from pipeline.serving import request_format
+from pipeline.serving.request_format import CSV, JSON
 
 WORDS = ["red", " red", "blue ", "a,b", "a;b", 'say "x"', "it's", "größe", "None", "NA", "none", "?", "", "two words"]
 NUMERALS = ["01", "1", "1.0", "+1", "1e3", "1000", "007", "1234567", "12345678901234567890", "1_000", "inf"]
@@ -51,9 +53,19 @@ def expected_code(cell: Cell, categories: list[str]) -> float:
 
 
 def frames(column: list[Cell]) -> dict[str, pd.DataFrame]:
-    """The column as requests of every kind arrive: records, split, inputs, and CSV with text cells."""
+    """The column as the server reads each kind of request, and as pandas would, which guesses types."""
     sent = json.loads(json.dumps([{"c": cell} for cell in column]))
-    return {
+    bodies = {
+        "dataframe_records": sent,
+        "dataframe_split": {"columns": ["c"], "data": [[cell] for cell in column]},
+        "instances": sent,
+        "inputs": {"c": column},
+    }
+    requests = {name: request_format.read(json.dumps({name: body}).encode(), JSON)[0] for name, body in bodies.items()}
+    rows = io.StringIO()
+    csv.writer(rows).writerows([["c", "second"], *([as_text(cell), "1"] for cell in column)])
+    requests["text/csv"] = request_format.read(rows.getvalue().encode(), CSV)[0][["c"]]
+    return requests | {
         "records": pd.DataFrame(sent),
         "split": pd.DataFrame([[row["c"]] for row in sent], columns=["c"]),
         "inputs": pd.DataFrame({"c": np.array([row["c"] for row in sent])}),
