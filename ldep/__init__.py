@@ -4,6 +4,7 @@ from ldep.competitors.maxout import MaxoutClassifier
 from ldep.estimators.committee import LDEPCommittee
 from ldep.estimators.dep import DEPClassifier, DilationPerceptron, ErosionPerceptron
 from ldep.estimators.ldep import LDEPClassifier
+from ldep.estimators.ldep_cv import LDEPClassifierCV
 from ldep.estimators.rdep import RDEPClassifier
 from ldep.estimators.streaming import StreamingLDEPClassifier
 
@@ -14,6 +15,7 @@ __all__ = [
     "DilationPerceptron",
     "ErosionPerceptron",
     "LDEPClassifier",
+    "LDEPClassifierCV",
     "LDEPCommittee",
     "MaxoutClassifier",
     "RDEPClassifier",

@@ -19,11 +19,15 @@ from ldep.problem import Problem
 
 # k-means sees at most this many samples of a class: its centres are a start, not a result.
 KMEANS_SAMPLES = 5000
+# Steps of the quick k-means.
+LLOYD_STEPS = 4
 # The shares of a class that the candidate boxes hold in each feature.
 BOX_SHARES = (1.0, 0.9, 0.5)
 # The standard deviation of random weights and offsets: small, so that the pieces start close to each other, but far
 # enough apart to be active on different samples.
 RANDOM_SCALE = 0.3
+
+CentresOf = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
 
 
 def random_weights(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarray:
@@ -32,7 +36,17 @@ def random_weights(problem: Problem[AffinePieces], rng: np.random.Generator) -> 
 
 
 def kmeans(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarray:
-    """Give each cluster of a class one piece of that class.
+    """Give each cluster of a class one piece of that class."""
+    return _from_centres(problem, rng, _cluster_centres)
+
+
+def quick_kmeans(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarray:
+    """Do as `kmeans`, with rougher clusters in a tenth of the time."""
+    return _from_centres(problem, rng, _rough_centres)
+
+
+def _from_centres(problem: Problem[AffinePieces], rng: np.random.Generator, centres_of: CentresOf) -> np.ndarray:
+    """Give each centre of a class one piece of that class.
 
     2 mu . x - |mu|^2 is largest for the centre mu nearest to x. tau is then the squared distance to the nearest centre
     of the negatives minus that to the nearest centre of the positives. A line search scales it to the margin.
@@ -42,7 +56,7 @@ def kmeans(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarr
         return random_weights(problem, rng)
     tables = []
     for sign, n_pieces in zip((1.0, -1.0), pieces.group_sizes):
-        centres = _cluster_centres(problem, sign, n_pieces, rng)
+        centres = centres_of(_class_points(problem, sign, rng), n_pieces, rng)
         tables.append(np.column_stack([2.0 * centres, -np.square(centres).sum(axis=1)]))
     table = np.vstack(tables)
     table -= table.mean(axis=0)
@@ -51,16 +65,37 @@ def kmeans(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarr
     return min(candidates, key=problem.objective)
 
 
-def _cluster_centres(problem: Problem, sign: float, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Centres of `count` clusters of a class; some are repeated when the class has fewer distinct samples."""
+def _class_points(problem: Problem, sign: float, rng: np.random.Generator) -> np.ndarray:
+    """Samples of a class, at most as many as are needed for a start."""
     rows = np.flatnonzero((problem.y == sign) & (problem.weight > 0))
     if len(rows) > KMEANS_SAMPLES:
         rows = rng.choice(rows, KMEANS_SAMPLES, replace=False)
-    points = problem.X[rows]
+    return problem.X[rows]
+
+
+def _cluster_centres(points: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Centres of `count` clusters; some are repeated when there are fewer distinct points."""
     distinct = len(np.unique(points, axis=0)) if len(points) <= 10 * count else count
     clusters = min(count, distinct)
     model = KMeans(clusters, n_init=1, max_iter=20, random_state=int(rng.integers(2**31))).fit(points)
     return model.cluster_centers_[np.arange(count) % clusters]
+
+
+def _rough_centres(points: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Centres of `count` clusters after a few steps of Lloyd's algorithm from random points."""
+    if len(points) <= count:
+        return points[np.arange(count) % len(points)]
+    points = points.astype(np.float32)
+    columns = np.arange(len(points))
+    centres = points[rng.choice(len(points), count, replace=False)]
+    for _ in range(LLOYD_STEPS):
+        distances = np.square(centres).sum(axis=1)[:, None] - 2.0 * (centres @ points.T)
+        members = np.zeros(distances.shape, dtype=np.float32)
+        members[distances.argmin(axis=0), columns] = 1.0
+        sizes = members.sum(axis=1)
+        used = sizes > 0
+        centres[used] = (members @ points)[used] / sizes[used, None]
+    return centres.astype(np.float64)
 
 
 def random_offsets(problem: Problem[MorphologicalPieces], rng: np.random.Generator) -> np.ndarray:

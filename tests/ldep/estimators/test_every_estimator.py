@@ -16,6 +16,7 @@ from ldep import (
     DilationPerceptron,
     ErosionPerceptron,
     LDEPClassifier,
+    LDEPClassifierCV,
     LDEPCommittee,
     MaxoutClassifier,
     RDEPClassifier,
@@ -24,9 +25,11 @@ from ldep import (
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 QUICK = LDEPClassifier(r1=3, r2=3, max_iter=60)
+QUICK_CV = LDEPClassifierCV(pieces=[(3, 3), (1, 1)], alphas=[0.1, 1.0], cv=3)
 ESTIMATORS = [
     QUICK,
     LDEPCommittee(QUICK, cv=3),
+    QUICK_CV,
     DilationPerceptron(),
     ErosionPerceptron(),
     DEPClassifier(),
@@ -42,6 +45,7 @@ TRUSTED = [
     "ldep.estimators.dep.DilationPerceptron",
     "ldep.estimators.dep.ErosionPerceptron",
     "ldep.estimators.ldep.LDEPClassifier",
+    "ldep.estimators.ldep_cv.LDEPClassifierCV",
     "ldep.estimators.rdep.RDEPClassifier",
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__ + getattr(e, "mapping", ""))
@@ -69,7 +73,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
         np.testing.assert_array_equal(one.decision_function(features), two.decision_function(features))
 
 
-@pytest.mark.parametrize("estimator", [LDEPCommittee(QUICK, cv=3), RDEPClassifier("bagging", n_estimators=3)])
+@pytest.mark.parametrize("estimator", [LDEPCommittee(QUICK, cv=3), QUICK_CV, RDEPClassifier("bagging", n_estimators=3)])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(estimator):
     assert_same_bits(fit(estimator, n_jobs=1), fit(estimator, n_jobs=2))
 
@@ -108,7 +112,9 @@ def test_the_order_of_the_rows_does_not_matter(estimator, hidden):
     np.testing.assert_array_equal(one.decision_function(features), other.decision_function(features))
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if hasattr(e, "class_weight")], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [e for e in ESTIMATORS if hasattr(e, "class_weight") and not hasattr(e, "cv")], ids=repr
+)
 def test_with_balanced_classes_an_integer_weight_is_a_repetition(estimator):
     weight = np.random.default_rng(1).integers(1, 4, 90)
     again = np.repeat(np.arange(90), weight)

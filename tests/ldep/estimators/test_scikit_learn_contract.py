@@ -11,6 +11,7 @@ from ldep import (
     DilationPerceptron,
     ErosionPerceptron,
     LDEPClassifier,
+    LDEPClassifierCV,
     LDEPCommittee,
     MaxoutClassifier,
     RDEPClassifier,
@@ -20,6 +21,8 @@ from ldep import (
 ESTIMATORS = [
     LDEPClassifier(),
     LDEPCommittee(cv=3),
+    LDEPClassifierCV(pieces=[(3, 3), (1, 1)], alphas=[0.1, 1.0], cv=3),
+    LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1, 1.0], cv=3, ensemble=False),
     DilationPerceptron(),
     ErosionPerceptron(),
     DEPClassifier(),

@@ -1,0 +1,212 @@
+"""Cross-validation of ℓ-DEPs along paths of alphas: the models and their out-of-fold decision values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.parallel import Parallel, delayed
+
+from ldep.alpha_path import SharedCoordinates, follow
+from ldep.estimators.ldep import LDEPClassifier
+from ldep.samples import Samples, merge
+from ldep.threads import single_thread
+
+
+class Path(NamedTuple):
+    """Settings that differ in alpha only; the alphas are in ascending order."""
+
+    r1: int
+    r2: int
+    penalty: str
+    alphas: tuple[float, ...]
+
+    def params(self) -> list[dict]:
+        """Parameters of an LDEPClassifier, one dict per setting."""
+        return [{"r1": self.r1, "r2": self.r2, "alpha": alpha, "penalty": self.penalty} for alpha in self.alphas]
+
+
+class Split(NamedTuple):
+    """Row numbers of a training part and of its test part."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+def make_splits(cv, rows: Samples, classes: np.ndarray, seed: int) -> list[Split]:
+    """Split the rows.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of (train, test) or None
+        An int is the number of stratified, shuffled folds over the rows with positive weight; None is 5.
+    rows : Samples
+        The rows.
+    classes : ndarray of shape (2,)
+        Their classes.
+    seed : int
+        Seed of the folds.
+
+    Returns
+    -------
+    splits : list of Split
+        The splits. There are none if a class has a single row; otherwise never more folds than a class has rows.
+    """
+    if cv is None or isinstance(cv, Integral):
+        present = np.flatnonzero(rows.weight > 0)
+        smallest_class = np.unique(rows.y[present], return_counts=True)[1].min()
+        n_folds = min(5 if cv is None else cv, smallest_class)
+        if n_folds < 2:
+            return []
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(rows.X[present], rows.y[present])
+        return [Split(present[train], present[test]) for train, test in folds]
+    labels = classes[(rows.y > 0).astype(int)]
+    splits = [Split(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv, labels).split(rows.X, labels)]
+    for number, (train, test) in enumerate(splits):
+        signs = rows.y[train][rows.weight[train] > 0]
+        if len(np.unique(signs)) < 2:
+            raise ValueError(f"cv: training part {number} has no samples, or samples of one class only.")
+        if not (rows.weight[test] > 0).any():
+            raise ValueError(f"cv: test part {number} has no samples with positive weight.")
+    if not splits:
+        raise ValueError("cv: there are no splits.")
+    return splits
+
+
+class Fit(NamedTuple):
+    """A model of one training part, and its decision values on the test part."""
+
+    model: LDEPClassifier
+    decision: np.ndarray
+    seconds: float
+    converged: bool
+
+
+@dataclass
+class Candidate:
+    """One setting, with a fit per split."""
+
+    params: dict
+    fits: list[Fit] = field(default_factory=list)
+
+
+def _by_row(parts: list[np.ndarray], splits: list[Split], n_rows: int) -> np.ndarray:
+    total, count = np.zeros(n_rows), np.zeros(n_rows)
+    for values, split in zip(parts, splits):
+        np.add.at(total, split.test, values)
+        np.add.at(count, split.test, 1.0)
+    with np.errstate(invalid="ignore"):
+        return total / count
+
+
+@dataclass
+class CrossValidation:
+    """Fits paths on the training parts of all splits.
+
+    Parameters
+    ----------
+    rows : Samples
+        All rows, in the user's order.
+    splits : list of Split
+        The training and test parts.
+    smallest_alpha : float
+        The smallest alpha of any path.
+    seed : int
+        Seed of the starts.
+    tol, max_iter
+        What the solver takes.
+    n_jobs : int or None
+        Number of processes.
+    """
+
+    rows: Samples
+    splits: list[Split]
+    smallest_alpha: float
+    seed: int
+    tol: float
+    max_iter: int | None
+    n_jobs: int | None
+    candidates: list[Candidate] = field(default_factory=list)
+    n_paths: int = 0
+
+    @property
+    def n_fits(self) -> int:
+        """Number of fits so far."""
+        return sum(len(candidate.fits) for candidate in self.candidates)
+
+    def out_of_fold(self, *, clipped: bool) -> np.ndarray:
+        """Out-of-fold decision values, one row per candidate and one column per training row.
+
+        A row that several splits test gets the mean, one that no split tests gets NaN. With `clipped`, the decision
+        values are clipped to [-1, 1].
+        """
+        values = np.empty((len(self.candidates), len(self.rows.X)))
+        for number, candidate in enumerate(self.candidates):
+            parts = [np.clip(fit.decision, -1.0, 1.0) if clipped else fit.decision for fit in candidate.fits]
+            values[number] = _by_row(parts, self.splits, len(self.rows.X))
+        return values
+
+    def run(self, paths: list[Path]) -> Iterator[None]:
+        """Add the settings of these paths to the candidates, and yield after every few fits.
+
+        The paths with one kind of penalty share the coordinates of a training part, so they are one task.
+        """
+        numbered = list(enumerate(paths, self.n_paths))
+        self.n_paths += len(paths)
+        by_path = {number: [Candidate(params) for params in path.params()] for number, path in numbered}
+        for number, _ in numbered:
+            self.candidates += by_path[number]
+        penalties = sorted({path.penalty for path in paths})
+        tasks = [
+            (split_number, [(number, path) for number, path in numbered if path.penalty == penalty])
+            for penalty in penalties
+            for split_number in range(len(self.splits))
+        ]
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_fit_paths)(*self._task_data(split_number), some, self.smallest_alpha, self.tol, self.max_iter)
+            for split_number, some in tasks
+        )
+        for (_, some), fits in zip(tasks, results):
+            for number, _ in some:
+                for candidate, fit in zip(by_path[number], fits[number]):
+                    candidate.fits.append(fit)
+            yield
+
+    def _task_data(self, split_number: int) -> tuple[Samples, np.ndarray, list[int]]:
+        train, test = self.splits[split_number]
+        part = Samples(self.rows.X[train], self.rows.y[train], self.rows.weight[train])
+        return part, self.rows.X[test], [self.seed, split_number]
+
+
+def _fit_paths(
+    part: Samples,
+    X_test: np.ndarray,
+    seeds: list[int],
+    paths: list[tuple[int, Path]],
+    smallest_alpha: float,
+    tol: float,
+    max_iter: int | None,
+) -> dict[int, list[Fit]]:
+    """Follow numbered paths of one kind of penalty on one training part."""
+    fits: dict[int, list[Fit]] = {}
+    with single_thread():
+        shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, smallest_alpha)
+        for number, path in paths:
+            rng = np.random.default_rng([*seeds, number])
+            solutions = follow(shared, (path.r1, path.r2), path.alphas, rng, tol=tol, max_iter=max_iter)
+            fits[number] = []
+            began = time.perf_counter()
+            for params, solution in zip(path.params(), solutions):
+                model = LDEPClassifier(**params, init="kmeans", n_init=1, tol=tol, max_iter=max_iter)
+                model._set_solution(shared.coordinates, solution.theta)
+                model.objective_, model.history_, model.n_iter_ = solution.objective, solution.history, solution.n_iter
+                decision = model._tau(X_test)
+                ended = time.perf_counter()
+                fits[number].append(Fit(model, decision, ended - began, solution.converged))
+                began = ended
+    return fits
