@@ -22,7 +22,7 @@ from ldep.pieces import LinearPieces
 from ldep.pieces.base import is_affine_in_theta
 from ldep.problem import Problem
 from ldep.samples import Samples
-from ldep.solvers import _interior, anneal
+from ldep.solvers import anneal, linear
 from ldep.solvers.smoothing import FINAL_TEMPERATURE, descend
 from ldep.solvers.solution import Log, Solution
 
@@ -119,11 +119,11 @@ def follow(
     for alpha in alphas:
         problem, scale = shared.problem(group_sizes, alpha)
         scale = np.append(scale, 1.0)
-        exact = is_affine_in_theta(problem.pieces) and _interior.step_flops(problem) <= anneal.EXACT_FLOPS
-        if table is None:
+        if is_affine_in_theta(problem.pieces) and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
+            theta, n_steps, converged = linear.solve(problem)
+            solution = Solution(theta, problem.objective(theta), {"objective": [], "seconds": []}, n_steps, converged)
+        elif table is None:
             solution = anneal.solve(problem, quick_kmeans(problem, rng), tol=tol, max_iter=max_iter)
-        elif exact:
-            solution = anneal.solve(problem, (table / scale).ravel(), tol=tol, max_iter=max_iter)
         else:
             solution = _resume(problem, (table / scale).ravel(), tol=tol, max_iter=max_iter)
         table = problem.pieces.table(solution.theta) * scale
