@@ -17,6 +17,7 @@ OWN = (
     "ldep.estimators.dep.DilationPerceptron",
     "ldep.estimators.dep.ErosionPerceptron",
     "ldep.estimators.ldep.LDEPClassifier",
+    "ldep.estimators.ldep_cv.LDEPClassifierCV",
     "ldep.estimators.rdep.RDEPClassifier",
     "ldep.estimators.streaming.StreamingLDEPClassifier",
     "pipeline.encoding.encoder.RawEncoder",
