@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def locked(path: Path, what: str) -> Iterator[None]:
-    """Hold the lock, after waiting for a process that has it: a killed `dvc repro` leaves its stage running."""
+    """Hold the lock; if another process has it, say so and wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         try:

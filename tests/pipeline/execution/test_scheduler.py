@@ -1,4 +1,4 @@
-"""A run of a plan: what comes back is stored, whatever those do who listen."""
+"""A run of a plan: results are stored, whatever the listeners do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 
 class Waiting(Listener):
-    """Is at the first news until all fits are in the store."""
+    """Handles its first event until all fits are in the store."""
 
     def __init__(self, made: Plan) -> None:
         self.made, self.heard = made, []
@@ -42,15 +42,15 @@ class Waiting(Listener):
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         deadline = time.monotonic() + 60
         while not all(self.made.store.get(fit.key) for fit in self.made.fits.values()):
-            assert time.monotonic() < deadline, "nothing is stored while somebody listens"
+            assert time.monotonic() < deadline, "nothing is stored while a listener is busy"
             time.sleep(0.01)
         self.heard.append((model, fold))
 
 
-def test_who_is_slow_to_hear_holds_up_nothing(made):
+def test_a_slow_listener_delays_nothing(made):
     listener = Waiting(made)
-    with BackgroundListener(listener) as aside:
-        Scheduler(made, load_training_data("tiny"), aside).run(tiny.checked().execution)
+    with BackgroundListener(listener) as background:
+        Scheduler(made, load_training_data("tiny"), background).run(tiny.checked().execution)
     assert sorted(listener.heard) == sorted(made.fits)
 
 
@@ -59,46 +59,46 @@ class Failing(Listener):
         raise UserError("the server is gone")
 
 
-def test_what_a_listener_raises_is_raised_by_the_next_call_and_at_the_end():
+def test_an_error_of_a_listener_is_raised_by_the_next_call_and_at_the_end():
     def run() -> None:
-        with BackgroundListener(Failing()) as aside:
-            aside.fit_finished("svc", 0, {}, False)
-            aside.thread.join()
+        with BackgroundListener(Failing()) as background:
+            background.fit_finished("svc", 0, {}, False)
+            background.thread.join()
             with pytest.raises(UserError, match="the server is gone"):
-                aside.fit_finished("svc", 1, {}, False)
+                background.fit_finished("svc", 1, {}, False)
 
     with pytest.raises(UserError, match="the server is gone"):
         run()
 
 
-def test_news_of_a_run_that_ended_with_an_error_is_dropped():
+def test_after_an_error_the_remaining_events_are_dropped():
     heard = []
 
     class Slow(Listener):
         def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
             heard.append(fold)
-            deadline = time.monotonic() + 5
-            while not aside.cancelled and time.monotonic() < deadline:
+            deadline = time.monotonic() + 60
+            while not background.cancelled and time.monotonic() < deadline:
                 time.sleep(0.01)
 
-    aside = BackgroundListener(Slow())
+    background = BackgroundListener(Slow())
 
     def interrupted() -> None:
-        with aside:
+        with background:
             for fold in range(3):
-                aside.fit_finished("svc", fold, {}, False)
+                background.fit_finished("svc", fold, {}, False)
             while not heard:
                 time.sleep(0.01)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert not aside.thread.is_alive()
+    assert not background.thread.is_alive()
     assert heard == [0]
 
 
 class Breaking(Pool):
-    """Gives back a step of a study, a fit, and a lost one, together; from then on it is broken."""
+    """Returns a step of a study, a fit and a lost result together; from then on it is broken."""
 
     def __init__(self, rows: TrainingData) -> None:
         self.rows, self.works = rows, []
@@ -118,7 +118,7 @@ class Breaking(Pool):
         return [future for future, _, _ in waiting]
 
 
-def test_all_that_came_back_is_stored_before_a_lost_worker_ends_the_run(made, monkeypatch):
+def test_results_that_came_back_are_stored_before_a_lost_worker_ends_the_run(made, monkeypatch):
     monkeypatch.setattr(pools, "open_pool", lambda execution, rows: nullcontext(Breaking(rows)))
     with pytest.raises(UserError, match="a worker was killed"):
         Scheduler(made, load_training_data("tiny"), Listener()).run(tiny.checked().execution)
@@ -126,7 +126,7 @@ def test_all_that_came_back_is_stored_before_a_lost_worker_ends_the_run(made, mo
     assert done == [("svc", 0), ("svc", 1), ("svc", 2)]
 
 
-def test_a_broken_pool_says_so_when_it_is_waited_for(made):
+def test_a_broken_pool_is_reported_when_a_result_is_waited_for(made):
     with pools.open_pool(tiny.checked(execution={"n_jobs": 2}).execution, load_training_data("tiny")) as broken:
         for _ in range(2):  # the second is refused at once
             lost = broken.submit(end, None)
@@ -138,8 +138,8 @@ def end(work: None, rows: TrainingData) -> None:
     os._exit(1)
 
 
-@pytest.mark.parametrize(("jobs", "aside"), [(1, False), (2, True)])
-def test_mlflow_is_told_in_a_thread_of_its_own_where_other_processes_fit(made, monkeypatch, jobs, aside):
+@pytest.mark.parametrize(("jobs", "background"), [(1, False), (2, True)])
+def test_tracking_runs_in_a_thread_if_other_processes_fit(made, monkeypatch, jobs, background):
     threads = set()
     written = tracker.Tracker._write
 
@@ -151,4 +151,4 @@ def test_mlflow_is_told_in_a_thread_of_its_own_where_other_processes_fit(made, m
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(tracker.Tracker, "_write", write)
     train.run("tiny", tiny.checked(models=["svc"], tracking={"models": False}, execution={"n_jobs": jobs}))
-    assert [thread is not threading.main_thread() for thread in threads] == [aside]
+    assert [thread is not threading.main_thread() for thread in threads] == [background]

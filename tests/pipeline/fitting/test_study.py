@@ -72,7 +72,7 @@ def test_a_pruned_trial_is_never_chosen_and_has_fewer_folds(root):
     assert all(len(values) < 3 for values in pruned)
 
 
-def test_rows_of_the_test_fold_have_no_say(root):
+def test_rows_of_the_test_fold_do_not_affect_the_choice(root):
     before = run(study_task(root))
     path = paths.imputed("tiny", root / paths.DATA)
     frame = pd.read_parquet(path)
@@ -83,7 +83,7 @@ def test_rows_of_the_test_fold_have_no_say(root):
     assert without_times(after) == without_times(before)
 
 
-def test_an_evaluation_is_made_once(root):
+def test_the_same_setting_is_evaluated_once(root):
     entry = {
         "class": "tests.support.tiny.Counting",
         "params": {},
@@ -96,13 +96,13 @@ def test_an_evaluation_is_made_once(root):
     assert tiny.Counting.fits == 2 * 3
 
 
-def test_a_study_that_ran_out_of_seconds_says_so(root):
+def test_a_study_that_reaches_its_time_limit_reports_it(root):
     outcome = run(study_task(root, trials=50, seconds=1e-6))
     assert outcome["trials"] == 1
     assert outcome["message"] == "tuning stopped after 1 of 50 trials: 1e-06 s"
 
 
-def test_cut_off_anywhere_it_goes_on_as_if_nothing_had_happened(root):
+def test_a_study_cut_off_at_any_byte_continues_with_the_same_outcome(root):
     whole = study_task(root, trials=6, behind=0.0)
     expected = without_times(run(whole))
     journal, trials = whole.journal.read_bytes(), trials_of(whole)
@@ -124,7 +124,7 @@ def test_trials_of_a_larger_budget_do_not_count_in_a_smaller_one(root):
     assert without_times(run(study_task(root, trials=3))) == alone
 
 
-def test_what_an_interrupted_trial_had_computed_is_kept(root):
+def test_scores_of_an_interrupted_trial_are_kept(root):
     entry = {
         "class": "tests.support.tiny.Counting",
         "params": {},
@@ -156,7 +156,7 @@ def test_a_worker_hands_back_one_fit_or_a_batch_with_the_same_numbers(root, batc
     assert without_times(asked.outcome()) == expected
 
 
-def test_what_an_interrupted_trial_took_counts(root):
+def test_the_time_of_an_interrupted_trial_counts(root):
     work, rows = study_task(root, trials=1), load_training_data("tiny")
     asked = study.TuningStudy(work, rows)
     first = trial.run_trial(asked.ask(), rows)

@@ -140,7 +140,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(root, monkeypatch)
     assert "OMP_NUM_THREADS" not in os.environ
 
 
-def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(root):
+def test_boundaries_are_in_the_order_of_the_models(root):
     made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), 1)
     record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
     records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
@@ -148,7 +148,7 @@ def test_boundaries_stand_in_the_order_of_the_models_whichever_was_fitted_first(
     assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
 
 
-def test_the_bars_of_the_models_stand_below_that_of_the_sets(root):
+def test_the_bars_of_the_models_are_below_the_bar_of_the_data_sets(root):
     params = tiny.checked()
     with tqdm(total=2) as outer:
         shown = training_progress.TerminalProgress(plan.make("tiny", params, 3), params)
@@ -177,7 +177,7 @@ def test_changing_one_model_fits_no_other(root):
     pd.testing.assert_frame_equal(numbers(root)[unchanged], first[unchanged])
 
 
-def test_more_trials_go_on_where_the_study_ended(root):
+def test_with_more_trials_a_study_continues(root):
     train.run("tiny", tiny.checked(models=["ldep"]))
     journals = {path: path.read_bytes() for path in (root / ".ldep/studies").iterdir()}
     values = tiny.values(models=["ldep"])
@@ -265,7 +265,7 @@ def test_a_model_that_fails_on_a_fold_is_recorded_and_the_others_go_on(root, cap
     assert stored(root) == before
 
 
-def test_what_the_model_cannot_do_beside_predicting_is_said_and_loses_no_fit(root, monkeypatch):
+def test_what_a_model_cannot_do_besides_predicting_is_reported_and_loses_no_fit(root, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     classifiers = {"unkept": {"class": "tests.support.tiny.Unkept"}, "svc": {"class": "sklearn.svm.SVC"}}
     train.run("tiny", tiny.checked(models=["unkept", "svc"], classifiers=classifiers, tracking={}))
@@ -324,7 +324,7 @@ def test_a_search_that_never_succeeds_says_why(root):
         train.run("tiny", tiny.checked(models=["bad"], classifiers=classifiers))
 
 
-def test_a_worker_that_is_killed_is_said_and_what_was_finished_is_kept(root, monkeypatch):
+def test_a_killed_worker_is_reported_and_finished_work_is_kept(root, monkeypatch):
     monkeypatch.setenv("LDEP_N_JOBS", "2")
     classifiers = {"svc": {"class": "sklearn.svm.SVC"}, "killed": {"class": "tests.support.tiny.Killed"}}
     with pytest.raises(UserError, match=r"a worker process was killed.*smaller execution\.n_jobs"):
@@ -367,7 +367,7 @@ def svc(**fields):
         ),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(sections, message):
+def test_a_wrong_key_or_value_is_named(sections, message):
     with pytest.raises(UserError) as caught:
         tiny.checked(**sections)
     assert message in str(caught.value)
@@ -403,7 +403,7 @@ def test_what_is_wrong_in_the_file_is_named(sections, message):
         ({"search": {"C": {"low": 1, "high": 2}}, "first": [{"C": 3}]}, "first.0: C = 3 is not in its search space"),
     ],
 )
-def test_what_does_not_fit_the_class_is_named_before_any_fit(root, fields, message):
+def test_a_parameter_that_does_not_fit_the_class_is_named_before_any_fit(root, fields, message):
     params = tiny.checked(**svc(**fields))
     with pytest.raises(UserError) as caught:
         train.run("tiny", params)
@@ -449,7 +449,7 @@ def test_without_the_earlier_stages_it_says_which_to_run(tmp_path, monkeypatch):
         train.run("tiny", tiny.checked())
 
 
-def test_the_command_says_a_folder_that_cannot_be_written(root, ldep):
+def test_a_folder_that_cannot_be_written_is_named(root, ldep):
     tiny.write(root)
     (root / "results").write_text("a file where a folder should be")
     code, _, text = ldep("train", "tiny")
