@@ -137,7 +137,7 @@ def test_dvc_shows_metrics_plots_and_the_story(copy):
     assert files["metrics/mean.json"]["data"]["ldep"] == pytest.approx(sum(accuracies) / 2, abs=1e-6)
     killing.finish(copy, "dvc", "plots", "show", "-o", "shown")
     page = (copy / "shown/index.html").read_text()
-    assert "one, a point a fold" in page
+    assert "one, one point per fold" in page
     dag = killing.finish(copy, "dvc", "dag", "--dot")
     for edge in ('"impute" -> "train@one"', '"split" -> "train@one"'):
         assert edge in dag
