@@ -90,8 +90,9 @@ def test_two_pipelines_at_once(server, client, tmp_path):
     text = (folders[1] / "params.yaml").read_text()
     (folders[1] / "params.yaml").write_text(text.replace("execution:\n  seed: 0", "execution:\n  seed: 1"))
     for stage in ("train", "register"):
-        processes = [project.start(folder, "ldep", stage, **server.login(*user))
-                     for folder, user in zip(folders, (ANN, BEN))]  # fmt: skip
+        processes = [
+            project.start(folder, "ldep", stage, **server.login(*user)) for folder, user in zip(folders, (ANN, BEN))
+        ]
         for process in processes:
             said, _ = process.communicate()
             assert process.returncode == 0, said

@@ -11,14 +11,50 @@ COLUMNS = ["width", "größe (cm)", "grade", "colour"]
 JSON, CSV, PARQUET = "application/json", "text/csv", "application/vnd.apache.parquet"
 FORMATS = ("dataframe_records", "dataframe_split", "instances", "inputs")
 ODD: list[Any] = [
-    None, True, "", "?", "red", "41", "4x", "NaN", float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 1e-320,
-    10**400, 2**70, -0.0, [], [1, 2], [[1], [2, 3]], {}, {"a": {"b": 1}}, "\u0000", "\ud800", "🜚" * 50, "é\u0301",
-    "x" * 5000, "'; DROP TABLE rows; --", "__import__('os')",
-]  # fmt: skip
+    None,
+    True,
+    "",
+    "?",
+    "red",
+    "41",
+    "4x",
+    "NaN",
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    1e308,
+    -1e308,
+    1e-320,
+    10**400,
+    2**70,
+    -0.0,
+    [],
+    [1, 2],
+    [[1], [2, 3]],
+    {},
+    {"a": {"b": 1}},
+    "\u0000",
+    "\ud800",
+    "🜚" * 50,
+    "é\u0301",
+    "x" * 5000,
+    "'; DROP TABLE rows; --",
+    "__import__('os')",
+]
 TYPES = [
-    "", "text/plain", "application/xml", "image/png", "application/json; charset=latin-1", "text/csv; header=no", ";;;",
-    "application/json; charset=", "multipart/form-data; boundary=x", "application/vnd.apache.parquet", "JSON", "\u00e9",
-]  # fmt: skip
+    "",
+    "text/plain",
+    "application/xml",
+    "image/png",
+    "application/json; charset=latin-1",
+    "text/csv; header=no",
+    ";;;",
+    "application/json; charset=",
+    "multipart/form-data; boundary=x",
+    "application/vnd.apache.parquet",
+    "JSON",
+    "\u00e9",
+]
 Request = tuple[bytes, str | None]
 
 
@@ -125,12 +161,20 @@ def _csv(rng: random.Random) -> Request:
     head = ",".join(COLUMNS)
     line = f"{rng.gauss(0, 1)},1,2,red"
     bodies = [
-        "", "\n", head, f"{head}\n", f"{head}\n{line},7,8,9\n{line}", f"{head}\n1,2", f"{line}\n{line}",
+        "",
+        "\n",
+        head,
+        f"{head}\n",
+        f"{head}\n{line},7,8,9\n{line}",
+        f"{head}\n1,2",
+        f"{line}\n{line}",
         f"{head}\n\x00,1,2,red",
-        f"{head}\n{rng.choice(['inf', '1e308', '1e999', '4x', '?', '🜚'])},1,2,red", f'{head}\n"1,1,2,red',
-        f"{head}\n{line}\n{line},{line},{line}", head.replace(",", ";") + "\n1;2;3;red",
+        f"{head}\n{rng.choice(['inf', '1e308', '1e999', '4x', '?', '🜚'])},1,2,red",
+        f'{head}\n"1,1,2,red',
+        f"{head}\n{line}\n{line},{line},{line}",
+        head.replace(",", ";") + "\n1;2;3;red",
         f"{head},{head}\n{line},{line}",
-    ]  # fmt: skip
+    ]
     content = rng.choice(bodies).encode()
     return (content if rng.random() < 0.8 else content + b"\xff\xfe"), CSV
 

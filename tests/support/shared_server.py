@@ -99,11 +99,26 @@ class Server:
         }
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(BIN / "mlflow"), "server", "--backend-store-uri", f"{self.database}/tracking",
-                 "--artifacts-destination", str(self.folder / "artifacts"), "--app-name", "basic-auth",
-                 "--workers", "1", "--port", str(self.port)],
-                cwd=self.folder, env=environment, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+                [
+                    str(BIN / "mlflow"),
+                    "server",
+                    "--backend-store-uri",
+                    f"{self.database}/tracking",
+                    "--artifacts-destination",
+                    str(self.folder / "artifacts"),
+                    "--app-name",
+                    "basic-auth",
+                    "--workers",
+                    "1",
+                    "--port",
+                    str(self.port),
+                ],
+                cwd=self.folder,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
         deadline = time.monotonic() + STARTING
         while True:
             try:

@@ -43,8 +43,8 @@ def test_a_good_cached_copy_survives_every_fault(server, cache, ldep, fault):
 
 
 def test_a_damaged_cached_copy_is_replaced_only_by_a_good_one(server, cache, ldep):
-    held = fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff())
-    (held / "dataset.arff").write_bytes(haberman_arff()[:-40])
+    cached = fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff())
+    (cached / "dataset.arff").write_bytes(haberman_arff()[:-40])
     before = snapshot(cache)
     server.faults["data"] = [cut_short]
     code, _, text = ldep("fetch", "haberman")
@@ -55,7 +55,7 @@ def test_a_damaged_cached_copy_is_replaced_only_by_a_good_one(server, cache, lde
     code, _, text = ldep("fetch", "haberman")
     assert code == 0
     assert "306 rows from OpenML 43 version 1." in text
-    assert (held / "dataset.arff").read_bytes() == haberman_arff()
+    assert (cached / "dataset.arff").read_bytes() == haberman_arff()
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_a_damaged_cached_copy_is_replaced_only_by_a_good_one(server, cache, lde
     ],
 )
 def test_a_cached_copy_that_differs_from_the_catalogue_is_refused_and_kept(server, cache, ldep, old, new, words):
-    held = fill_cache(cache, 43, "haberman", "Survival_status", edit(haberman_arff(), old, new))
+    cached = fill_cache(cache, 43, "haberman", "Survival_status", edit(haberman_arff(), old, new))
     before = snapshot(cache)
     code, _, text = ldep("fetch", "haberman")
     assert code == 1
     assert all(word in text for word in words), text
-    assert f"remove {held}" in text
+    assert f"remove {cached}" in text
     assert "Traceback" not in text
     assert_nothing_written(cache, before)
 
@@ -94,20 +94,20 @@ def test_a_pickle_in_the_cache_is_never_loaded(server, cache, ldep, tmp_path):
         def __reduce__(self):
             return (Path.touch, (tmp_path / "code-was-run",))
 
-    held = fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff())
+    cached = fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff())
     for name in ("dataset.pkl.py3", "dataset.arff.pkl", "dataset_43.pkl.py3", "features.xml.pkl"):
-        (held / name).write_bytes(pickle.dumps(Bomb()))
+        (cached / name).write_bytes(pickle.dumps(Bomb()))
     assert ldep("fetch", "haberman")[0] == 0
     assert not (tmp_path / "code-was-run").exists()
 
 
 def test_a_parquet_file_in_the_cache_is_used(server, cache, ldep):
     """The client caches Parquet by default."""
-    held = fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff())
+    cached = fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff())
     assert ldep("fetch", "haberman")[0] == 0
     first = RAW.read_bytes()
-    RAW.rename(held / "dataset_43.pq")
-    (held / "dataset.arff").unlink()
+    RAW.rename(cached / "dataset_43.pq")
+    (cached / "dataset.arff").unlink()
     assert ldep("fetch", "haberman")[0] == 0
     assert RAW.read_bytes() == first
 

@@ -157,9 +157,9 @@ def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
     # The report's page was made again since, by `mlflow run`; it tells when.
     assert (clone / "report/results.csv").read_bytes() == (copy / "report/results.csv").read_bytes()
     for folder in ("results", "registry", "plots", "data/imputed", "metrics"):
-        held = {path.relative_to(copy): path.read_bytes() for path in (copy / folder).rglob("*") if path.is_file()}
-        assert held
-        for path, content in held.items():
+        outputs = {path.relative_to(copy): path.read_bytes() for path in (copy / folder).rglob("*") if path.is_file()}
+        assert outputs
+        for path, content in outputs.items():
             assert (clone / path).read_bytes() == content
 
 

@@ -272,9 +272,9 @@ def test_what_a_model_cannot_do_besides_predicting_is_reported_and_loses_no_fit(
     table = results.read("tiny").query("model == 'unkept'")
     assert (table["status"] == "ok").all()
     assert table["value"].notna().all()
-    said = table.query("fold == 0")["message"].iloc[0]
-    assert "no boundary: MemoryError: too many rows" in said
-    assert "no model kept: " in said
+    message = table.query("fold == 0")["message"].iloc[0]
+    assert "no boundary: MemoryError: too many rows" in message
+    assert "no model kept: " in message
     assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc"]
 
 

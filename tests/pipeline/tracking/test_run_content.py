@@ -159,8 +159,12 @@ assert "/model/code/" in ldep.__file__, ldep.__file__
 print(model.predict(pd.DataFrame({"left": [0.0], "right": [1.0]}))[0])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() in ("yes", "no")
