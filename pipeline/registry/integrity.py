@@ -12,6 +12,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mlflow.store.artifact.models_artifact_repo import REGISTERED_MODEL_META_FILE_NAME
+
 from pipeline.common.digests import file_digest
 
 MANIFEST = "ldep-manifest.json"
@@ -64,12 +66,13 @@ def _signature(manifest: dict[str, Any], key: bytes) -> str:
 def _digests(folder: Path) -> dict[str, str]:
     """The digest of each file but the manifest. A link counts as changed: what it leads to may change at any time.
 
-    Python's bytecode is left out. MLflow's own commands write it beside code that a model carries, and we never run it.
+    Two kinds of files are left out, because MLflow's own commands write them into the folder of a model that they load,
+    and we never read them: Python's bytecode, and MLflow's note of the version that was loaded.
     """
     digests = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if name == Path(MANIFEST) or "__pycache__" in name.parts:
+        if str(name) in (MANIFEST, REGISTERED_MODEL_META_FILE_NAME) or "__pycache__" in name.parts:
             continue
         if path.is_symlink():
             digests[name.as_posix()] = "link"

@@ -31,7 +31,13 @@ def test_outside_the_main_thread_the_function_is_called_directly():
 
 def test_an_interrupt_ends_a_call_that_would_never_return():
     """A thread that waits for ever stands for libsvm; the process must end long before the test's time limit."""
-    code = "import threading, ldep.interrupts as i; print('ready', flush=True); i.interruptible(threading.Event().wait)"
+    code = """
+import signal, threading
+from ldep.interrupts import interruptible
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
+print("ready", flush=True)
+interruptible(threading.Event().wait)
+"""
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     os.kill(process.pid, signal.SIGINT)
