@@ -28,11 +28,11 @@ CHAMPION, CHALLENGER = "champion", "challenger"
 FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"
 METRIC = "metric."  # followed by the name of a metric
 TEXT = """\
-The best model of the cross-validation on **{dataset}**, fitted on all its rows. It takes raw rows and answers
-the class.
+The best model of the cross-validation on **{dataset}**, fitted on all its rows. It accepts raw rows
+and returns the class.
 
 `champion` is the version to use: `make serve DATASET={dataset}`, or `models:/ldep-{dataset}@champion`. `challenger` is
-the last version that was not better. The description of a version says why.
+the last version that was not promoted. The description of each version gives the reason.
 """
 
 

@@ -214,7 +214,7 @@ def test_the_registered_models_are_listed(page, address, client, take_screenshot
 def test_a_registered_model_shows_its_champion_and_what_it_is_for(page, address, client, take_screenshot):
     name = f"ldep-{SET}"
     open_page(page, f"{address}/#/models/{name}?{TRAINING}")
-    expect(page.get_by_text("The winner of the cross-validation on")).to_be_visible()
+    expect(page.get_by_text("The best model of the cross-validation on")).to_be_visible()
     expect(page.get_by_text("champion").last).to_be_visible()
     version = client.get_model_version_by_alias(name, "champion")
     open_page(page, f"{address}/#/models/{name}/versions/{version.version}?{TRAINING}")
