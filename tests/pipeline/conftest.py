@@ -105,7 +105,7 @@ COPIED = (
 
 @pytest.fixture
 def dvc_project(project: Path) -> Path:
-    """A git repository with the pipeline and two small data sets: a packaged one and a file of the user."""
+    """A git repository with the pipeline and two small data sets: one from a package, one from a CSV file."""
     for name in COPIED:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
