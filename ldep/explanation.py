@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldep.frames import frame_like, is_frame
+
 
 class Explanation(NamedTuple):
     """The explanation of some rows, one entry per row.
@@ -60,22 +62,19 @@ def average(explanations: list[Explanation]) -> Explanation:
 
 
 def like_input(explanation: Explanation, X):
-    """A DataFrame when X is one, else the arrays.
+    """A frame of the same library when X is a pandas or polars DataFrame, else the arrays.
 
     Its columns are those of X with the contributions, then bias, decision, and the active pieces. A feature that has
     one of these names keeps it, and the other column gets an underscore.
     """
-    if not hasattr(X, "columns") or not hasattr(X, "index"):
+    if not is_frame(X):
         return explanation
-    import pandas as pd
-
-    frame = pd.DataFrame(explanation.contributions, index=X.index, columns=X.columns)
     extra = {"bias": explanation.bias, "decision": explanation.decision}
     for group, pieces in (("dilation", explanation.dilation), ("erosion", explanation.erosion)):
         if pieces.ndim == 1:
             extra[f"{group}_piece"] = pieces
         else:
             extra |= {f"{group}_piece_{k}": column for k, column in enumerate(pieces.T)}
-    taken = set(frame.columns)
+    taken = set(X.columns)
     named = {name + "_" * (name in taken): values for name, values in extra.items()}
-    return pd.concat([frame, pd.DataFrame(named, index=X.index)], axis=1)
+    return frame_like(X, explanation.contributions, named)

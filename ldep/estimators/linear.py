@@ -62,8 +62,8 @@ class LinearPiecesClassifier(TauClassifier):
         -------
         explanation : Explanation or DataFrame
             A named tuple of arrays: contributions, bias, decision, dilation (the index i), erosion (the index j). When
-            X is a DataFrame, a DataFrame on its index, with its columns for the contributions, followed by bias,
-            decision, dilation_piece and erosion_piece.
+            X is a pandas or polars DataFrame, a DataFrame of that library with the columns (and the index) of X for the
+            contributions, followed by bias, decision, dilation_piece and erosion_piece.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
