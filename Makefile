@@ -52,7 +52,8 @@ repro: $(READY) ## the main job: run the pipeline on the data sets that need no 
 	dvc repro --keep-going
 
 paper: $(READY) ## the same on the paper's 30 data sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
-	dvc exp run --keep-going -S "datasets=[$$(ldep datasets --names)]" -S classifiers.ldep_paper.budget.seconds=$(EXACT)
+	ldep set "datasets=[$$(ldep datasets --names)]" classifiers.ldep_paper.budget.seconds=$(EXACT)
+	dvc repro --keep-going
 
 publish: $(READY) ## copy the report of the last run to reports/paper/, to commit it
 	ldep publish reports/paper

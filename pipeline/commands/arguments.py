@@ -62,6 +62,10 @@ def stream(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample, the starts and the held-out rows")
 
 
+def assignments(parser: ArgumentParser) -> None:
+    parser.add_argument("assignments", nargs="+", metavar="KEY=VALUE", help="a dotted key, and its value in YAML")
+
+
 def publish(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="FOLDER", type=Path, help="the folder to write; older pictures are removed")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline.common.errors import UserError
 from pipeline.common.files import replacing
 from pipeline.config import paths
+from pipeline.config.yaml_file import read_yaml
 
 log = logging.getLogger(__name__)
 LARGEST = 500_000  # bytes
@@ -23,6 +24,7 @@ def run(target: Path, params: Path = paths.PARAMS, root: Path = Path()) -> list[
     source = root / paths.REPORT
     if not (source / "report.html").is_file():
         raise UserError(f"{source}/report.html is missing; run `dvc repro report` or `ldep report` first.")
+    _check_data_sets(target / "params.yaml", params)
     files = {
         path.relative_to(source): path for path in sorted(source.rglob("*")) if path.is_file() and path.suffix != ".png"
     }
@@ -43,6 +45,19 @@ def run(target: Path, params: Path = paths.PARAMS, root: Path = Path()) -> list[
     _remove_old_figures(target, written)
     log.info("%s: %d files, %d kB.", target, len(written), sum(path.stat().st_size for path in written) // 1000)
     return written
+
+
+def _check_data_sets(published: Path, params: Path) -> None:
+    """Refuse to replace a published report by one of other data sets."""
+    if not published.is_file():
+        return
+    old, new = (set((read_yaml(path) or {}).get("datasets", [])) for path in (published, params))
+    if old != new:
+        shown = ", ".join(sorted(new)[:5]) + (", ..." if len(new) > 5 else "")
+        raise UserError(
+            f"{published.parent} holds a report of other data sets ({len(old)}; this one: {len(new)}, {shown}); "
+            "nothing was written. Publish this report to another folder: ldep publish reports/NAME."
+        )
 
 
 def _remove_old_figures(target: Path, written: list[Path]) -> None:

@@ -104,6 +104,12 @@ def run_datasets(args: Namespace) -> None:
     print(datasets.table(own_data))
 
 
+def run_set(args: Namespace) -> None:
+    from pipeline.config import edit
+
+    edit.set_values(edit.assignments(args.assignments), args.params)
+
+
 def run_tune(args: Namespace) -> None:
     from pipeline.commands import tune
     from pipeline.common import progress
@@ -191,6 +197,13 @@ OTHER_COMMANDS = (
         (arguments.catalogue, arguments.params),
         "list the data sets and where each is available",
         "ldep datasets",
+    ),
+    Command(
+        "set",
+        run_set,
+        (arguments.assignments, arguments.params),
+        "change values in params.yaml, checked, with its comments kept",
+        "ldep set 'models=[ldep,rbf_svc]' tuning.trials=50",
     ),
     Command(
         "tune",

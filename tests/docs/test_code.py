@@ -66,11 +66,14 @@ def test_python_blocks_run(page, project):
 @pytest.mark.parametrize("block", SHELL, ids=str)
 def test_commands_can_be_parsed(block):
     for command in pages.commands(block):
-        words = [word for word in shlex.split(command.split("|")[0]) if "=" not in word or word.startswith("-")]
+        words = shlex.split(command.split("|")[0])
+        words = list(itertools.dropwhile(is_assignment, words))  # environment variables before the command
         if not words:
             continue
         if words[0] == "ldep" and words[1] != "--help":
-            build_parser().parse_args(words[1:])  # exits if it cannot be parsed
+            arguments = build_parser().parse_args(words[1:])  # exits if it cannot be parsed
+            if words[1] == "set":
+                check_keys(block, [assignment.partition("=")[0] for assignment in arguments.assignments])
         elif words[0] == "make":
             assert words[1] in targets(), f"{block}: there is no target {words[1]}"
         elif words[0] == "dvc":
@@ -86,8 +89,16 @@ def check_dvc(block: pages.Block, words: list[str]) -> None:
     named = [word for word in words[2:] if not word.startswith("-")] if words[1] == "repro" else []
     for stage in named:
         assert stage.partition("@")[0] in stages, f"{block}: there is no stage {stage}"
+    check_keys(block, [word.partition("=")[0] for flag, word in itertools.pairwise(words) if flag == "-S"])
+
+
+def is_assignment(word: str) -> bool:
+    return "=" in word and not word.startswith("-")
+
+
+def check_keys(block: pages.Block, keys: list[str]) -> None:
     values = yaml.safe_load((pages.ROOT / "params.yaml").read_text())
-    for key in (word.partition("=")[0] for flag, word in itertools.pairwise(words) if flag == "-S"):
+    for key in keys:
         place = values
         for part in key.split("."):
             assert part in place, f"{block}: params.yaml has no {key}"

@@ -43,3 +43,13 @@ def test_without_a_report_there_is_nothing_to_publish(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"report/report.html is missing; run `dvc repro report`"):
         publish.run(tmp_path / "out")
+
+
+def test_a_report_of_other_data_sets_does_not_replace_a_published_one(project):
+    publish.run(project / "out")
+    before = (project / "out/report.html").read_bytes()
+    (project / "params.yaml").write_text("datasets: [another]\n")
+    (project / "report/report.html").write_text("of another data set")
+    with pytest.raises(UserError, match="nothing was written"):
+        publish.run(project / "out")
+    assert (project / "out/report.html").read_bytes() == before
