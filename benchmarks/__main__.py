@@ -8,7 +8,6 @@ import sys
 
 BENCHMARKS = {
     "solvers": "objectives of anneal, ccp and dccp on seeded problems (2 minutes)",
-    "lbfgs": "our L-BFGS compared with scipy's L-BFGS-B in annealing (half a minute)",
     "fit_time": "fit time compared with the MLP on the 30 data sets (5 minutes)",
     "dccp": "time and hinge loss compared with CVXPY + DCCP (5 minutes)",
     "scaling": "growth of fit time with rows and pieces; time of predict (2 minutes)",

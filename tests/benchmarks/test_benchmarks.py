@@ -5,15 +5,14 @@ import sys
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import rosen, rosen_der
 
-from benchmarks import data, grid, lbfgs, scaling, solvers, timing
+from benchmarks import data, grid, scaling, solvers, timing
 from benchmarks.report import Report
 
 
 def test_help_lists_the_benchmarks():
     done = subprocess.run([sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True)
-    names = "solvers lbfgs fit_time dccp scaling serving morpho dask tracking grid streaming scale"
+    names = "solvers fit_time dccp scaling serving morpho dask tracking grid streaming scale"
     for name in names.split():
         assert name in done.stdout
 
@@ -28,17 +27,6 @@ def test_all_solvers_are_compared():
     row = solvers.against_dccp(0)
     assert row["ccp"] <= row["ccp_bare"]
     assert all(row[name] >= 0 for name in ("dccp", "ccp", "anneal"))
-
-
-def test_scipys_lbfgs_ends_by_the_same_rule_as_ours():
-    values = []
-
-    def after(value):
-        values.append(value)
-        return len(values) == 3
-
-    lbfgs.scipy_minimize(lambda x: (rosen(x), rosen_der(x)), np.array([-1.2, 1.0]), max_iter=200, after=after)
-    assert len(values) == 3
 
 
 def test_the_exponent_is_the_slope_in_logarithms():
