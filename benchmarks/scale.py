@@ -51,7 +51,6 @@ def fits(folder: Path = paths.RESULTS) -> pd.DataFrame:
         table = results.read(name, folder).query("metric == 'accuracy' and status == 'ok'")
         for row in table.to_dict("records"):
             settings = json.loads(row["settings"])
-            settings = settings.get("estimator", {}).get("params", settings)
             rows.append(
                 {
                     "dataset": name,
@@ -61,9 +60,7 @@ def fits(folder: Path = paths.RESULTS) -> pd.DataFrame:
                     "n": entry.features,
                     "r": settings.get("r1", 0) + settings.get("r2", 0),
                     "fit": row["fit_cpu_seconds"],
-                    "tune": row["tune_cpu_seconds"]
-                    if row["model"] != "ldep_committee"
-                    else 0.0,  # counted for its member
+                    "tune": row["tune_cpu_seconds"],
                 }
             )
     if not rows:

@@ -1,7 +1,6 @@
 """The linear dilation-erosion perceptron (ℓ-DEP) and its relatives, as scikit-learn estimators."""
 
 from ldep.competitors.maxout import MaxoutClassifier
-from ldep.estimators.committee import LDEPCommittee
 from ldep.estimators.dep import DEPClassifier, DilationPerceptron, ErosionPerceptron
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.ldep_cv import LDEPClassifierCV
@@ -16,7 +15,6 @@ __all__ = [
     "ErosionPerceptron",
     "LDEPClassifier",
     "LDEPClassifierCV",
-    "LDEPCommittee",
     "MaxoutClassifier",
     "RDEPClassifier",
     "StreamingLDEPClassifier",

@@ -7,6 +7,6 @@ tests/ldep/test_sklearn_private.py fails first when they change.
 """
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["HasMethods", "Interval", "StrOptions", "fit_context"]
+__all__ = ["Interval", "StrOptions", "fit_context"]

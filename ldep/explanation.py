@@ -29,7 +29,7 @@ class Explanation(NamedTuple):
     decision : ndarray of shape (n_samples,)
         tau: the sum of all shares.
     dilation, erosion : ndarray of shape (n_samples,) or (n_samples, n_members)
-        The active pieces i and j; one column per member when a committee is explained.
+        The active pieces i and j; one column per model when several models vote.
     """
 
     contributions: np.ndarray
@@ -46,19 +46,6 @@ def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d
     contributions = (W[i] - M[j]) * X
     bias = c[i] - d[j]
     return Explanation(contributions, bias, contributions.sum(axis=1) + bias, i, j)
-
-
-def average(explanations: list[Explanation]) -> Explanation:
-    """The explanation of the mean of several decision functions."""
-    contributions = np.mean([e.contributions for e in explanations], axis=0)
-    bias = np.mean([e.bias for e in explanations], axis=0)
-    return Explanation(
-        contributions,
-        bias,
-        contributions.sum(axis=1) + bias,
-        np.column_stack([e.dilation for e in explanations]),
-        np.column_stack([e.erosion for e in explanations]),
-    )
 
 
 def like_input(explanation: Explanation, X):

@@ -83,9 +83,10 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool) -> pa.Table
     positive, values = (np.zeros(0, bool), np.zeros(0)) if empty else model.score(X)
     classes = pa.array(model.classes, pa.string())
     columns = {"class": pa.DictionaryArray.from_arrays(positive.view(np.int8), classes)}
-    if values is not None and model.sigmoid is not None:
+    probability = model.probability(X, values)
+    if values is not None and probability is not None:
         columns["decision"] = pa.array(values)
-        columns[f"probability_of_{model.classes[1]}"] = pa.array(model.sigmoid(values))
+        columns[f"probability_of_{model.classes[1]}"] = pa.array(probability)
     if explain:
         contributions, bias = (X, np.zeros(0)) if empty else model.explain(X) or (X, values)
         columns["bias"] = pa.array(bias)

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import is_classifier
 
 import ldep
+from ldep.search_plan import check_grid
 from ldep.training import check_options
 from pipeline.common.errors import UserError, nearest
 from pipeline.compat.sklearn_validation import check_parameters
@@ -36,9 +37,7 @@ def check_models(params: Params) -> None:
 def _check(name: str, params: Params) -> None:
     entry = params.classifiers[name]
     where = f"classifiers.{name}"
-    if entry.of is not None:
-        _check(entry.of, params)
-    settings = settings_for(name, params.classifiers, {}, rows=100, features=1)
+    settings = settings_for(entry, {}, rows=100, features=1)
     estimator = _try(f"{where}", entry.class_, settings)
     if not is_classifier(estimator):
         raise UserError(f"{where}: {entry.class_} is not a classifier.")
@@ -76,7 +75,7 @@ def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
     try:
         estimator = build(path, settings)
         check_parameters(estimator)
-        _check_solver_options(estimator)
+        _check_nested_values(estimator)
         return estimator
     except ModelError as error:
         hint = f"; {nearest(error.given, error.valid)}" if error.valid else ""
@@ -85,9 +84,11 @@ def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
         raise UserError(f"params.yaml: {where}: {error}") from None
 
 
-def _check_solver_options(estimator: Any) -> None:
-    """The constraints of our own estimators say that the options are a mapping, but not which options a solver has."""
+def _check_nested_values(estimator: Any) -> None:
+    """Check inside mappings and lists: the constraints of our estimators only say that a parameter is one."""
     for candidate in (estimator, *estimator.get_params().values()):
+        if isinstance(candidate, ldep.LDEPClassifierCV):
+            check_grid(candidate.pieces, candidate.alphas, candidate.penalties)
         if type(candidate).__module__.startswith("ldep.") and hasattr(candidate, "solver_options"):
             check_options(candidate.solver, candidate.solver_options)
 

@@ -103,14 +103,6 @@ class Params(Section):
             if name not in self.classifiers:
                 hint = nearest(name, self.classifiers)
                 raise ValueError(f"register.candidates: '{name}' is not one of classifiers; {hint}")
-        for name, entry in self.classifiers.items():
-            if entry.of is None:
-                continue
-            if entry.of not in self.classifiers:
-                hint = nearest(entry.of, self.classifiers)
-                raise ValueError(f"classifiers.{name}.of: '{entry.of}' is not one of classifiers; {hint}")
-            if self.classifiers[entry.of].of is not None:
-                raise ValueError(f"classifiers.{name}.of: '{entry.of}' is itself of another model")
         return self
 
 

@@ -29,10 +29,9 @@ def write(folder: Path, data: Path, settings: dict[str, str]) -> None:
 
 def settings_digest(model: str, params: Params) -> str:
     """Digest of everything in params.yaml that the numbers of one model depend on."""
-    base = params.classifiers[model].of or model
-    entries = [params.classifiers[name].model_dump() for name in dict.fromkeys((model, base))]
-    tuning = params.tuning.model_dump() if params.classifiers[base].search else None
-    return digest(entries, tuning, params.impute.model_dump(), params.execution.seed)
+    entry = params.classifiers[model]
+    tuning = params.tuning.model_dump() if entry.search else None
+    return digest(entry.model_dump(), tuning, params.impute.model_dump(), params.execution.seed)
 
 
 def check_file(path: Path, data: Path) -> None:

@@ -32,9 +32,8 @@ class Plan:
     md5: dict[str, str] = field(default_factory=dict)
     """Digests of the input files, as in dvc.lock."""
     studies: dict[tuple[str, int], StudyTask] = field(default_factory=dict)
+    """The studies whose choice the fit of the same model and fold needs."""
     fits: dict[tuple[str, int], FitTask] = field(default_factory=dict)
-    after: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
-    """The study whose choice a fit needs, if any."""
 
     def key(self, model: str) -> str:
         """Digest of everything that the numbers of one model depend on."""
@@ -49,14 +48,11 @@ def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state
     plan.settings = {model: settings_digest(model, params) for model in params.models}
     plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
-        base = params.classifiers[model].of or model
         for fold in range(folds):
             study_key = ""
-            if params.classifiers[base].search:
-                if (base, fold) not in plan.studies:
-                    plan.studies[base, fold] = study_task(name, base, fold, params, data_digest, state)
-                plan.after[model, fold] = (base, fold)
-                study_key = plan.studies[base, fold].key
+            if params.classifiers[model].search:
+                plan.studies[model, fold] = study_task(name, model, fold, params, data_digest, state)
+                study_key = plan.studies[model, fold].key
             plan.fits[model, fold] = _fit_task(name, model, fold, params, data_digest, study_key)
     return plan
 
@@ -73,7 +69,7 @@ def study_task(
         _dump(entry, {"class_", "params", "search", "first", "while_tuning"}),
         tuning.model_dump(include={"folds", "metric", "behind"}),
         optuna.__version__,
-        *_shared_dependencies([entry], params, data_digest, fold, seed),
+        *_shared_dependencies(entry, params, data_digest, fold, seed),
     )
     return StudyTask(
         model=model,
@@ -88,23 +84,19 @@ def study_task(
 
 
 def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str, study_key: str) -> FitTask:
-    classifiers = {model: params.classifiers[model]}
-    member = classifiers[model].of
-    if member is not None:
-        classifiers[member] = params.classifiers[member]
-    entries = list(classifiers.values())
+    entry = params.classifiers[model]
     seed = seeds.derive(params.execution.seed, name, model, fold, "fit")
     key = digest(
         "fit",
         study_key,
-        [_dump(entry, {"class_", "params", "while_tuning", "budget"}) for entry in entries],
-        *_shared_dependencies(entries, params, data_digest, fold, seed),
+        _dump(entry, {"class_", "params", "budget"}),
+        *_shared_dependencies(entry, params, data_digest, fold, seed),
     )
     return FitTask(
         dataset=name,
         model=model,
         fold=fold,
-        classifiers=classifiers,
+        entry=entry,
         impute=params.impute,
         seed=seed,
         key=key,
@@ -112,12 +104,10 @@ def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str
     )
 
 
-def _shared_dependencies(
-    entries: list[Classifier], params: Params, data_digest: str, fold: int | None, seed: int
-) -> list[Any]:
+def _shared_dependencies(entry: Classifier, params: Params, data_digest: str, fold: int | None, seed: int) -> list[Any]:
     # With the scope `dataset`, the digest of the data covers imputation.
     impute = params.impute.model_dump() if params.impute.scope == "fold" else None
-    code = [code_digest(path) for entry in entries for path in models.classes(entry)]
+    code = [code_digest(path) for path in models.classes(entry)]
     return [code, impute, data_digest, fold, seed]
 
 

@@ -45,12 +45,12 @@ class Scheduler:
         if not missing:
             return
         with pools.open_pool(execution, self.data) as self.pool:
-            needed = {self.plan.after[task] for task in missing if task in self.plan.after}
             # Studies take longest, so they start first. Fits whose study is in the store start with the other fits.
-            for study in sorted(needed - set(self.outcomes), key=lambda task: task[1]):
-                self._start_study(study)
+            unfinished = [task for task in missing if task in self.plan.studies and task not in self.outcomes]
+            for task in sorted(unfinished, key=_fold):
+                self._start_study(task)
             for task in missing:
-                if task not in self.plan.after or self.plan.after[task] in self.outcomes:
+                if task not in self.plan.studies or task in self.outcomes:
                     self._start_fit(task)
             while self.running:
                 # A result that is lost ends the run. It comes last, so that the other results are stored.
@@ -105,14 +105,12 @@ class Scheduler:
     def _study_failed(self, task: Task, error: ValueError) -> None:
         self._study_finished(task, {"status": "failed", "message": f"{type(error).__name__}: {error}"})
 
-    def _study_finished(self, study: Task, outcome: dict[str, Any]) -> None:
-        self.outcomes[study] = outcome
-        for task, needed in self.plan.after.items():
-            if needed == study and task not in self.records:
-                self._start_fit(task)
+    def _study_finished(self, task: Task, outcome: dict[str, Any]) -> None:
+        self.outcomes[task] = outcome
+        self._start_fit(task)
 
     def _start_fit(self, task: Task) -> None:
-        outcome = self._outcome_for(task)
+        outcome = self.outcomes.get(task, {})
         if outcome.get("status") == "failed":
             record = {"status": "failed", "message": outcome["message"], "settings": {}, "solver": None}
             self._finish(task, FitResult(record), stored=False)
@@ -126,12 +124,8 @@ class Scheduler:
 
         self.running[self.pool.submit(run_fit, fit)] = done
 
-    def _outcome_for(self, task: Task) -> dict[str, Any]:
-        """The outcome of the study that a fit comes after; empty if it needs none."""
-        return self.outcomes.get(self.plan.after[task], {}) if task in self.plan.after else {}
-
     def _finish(self, task: Task, result: FitResult, stored: bool) -> None:
-        self.records[task] = {**result.record, "tuning": self._outcome_for(task)}
+        self.records[task] = {**result.record, "tuning": self.outcomes.get(task, {})}
         if result.decisions is not None:
             self.decisions[task] = result.decisions
         self.unreported.append((task, stored))
@@ -140,6 +134,10 @@ class Scheduler:
         finished, self.unreported = self.unreported, []
         for task, stored in finished:
             self.listener.fit_finished(*task, self.records[task], stored)
+
+
+def _fold(task: Task) -> int:
+    return task[1]
 
 
 def _is_lost(future: Future[Any]) -> bool:

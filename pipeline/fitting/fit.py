@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.metrics import confusion_matrix
-from threadpoolctl import threadpool_limits
 
 from pipeline.fitting import metrics, models
 from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.metrics import finite
+from pipeline.fitting.one_core import one_core
 from pipeline.fitting.specs import Classifier, Impute
 from pipeline.fitting.training_data import TrainingData
 
@@ -28,12 +28,12 @@ LONGEST = 500  # characters of a message
 
 @dataclass(frozen=True)
 class FitTask:
-    """What a fit depends on. `chosen` are the settings that tuning chose for the model, or for the model it is `of`."""
+    """What a fit depends on. `chosen` are the settings that tuning chose."""
 
     dataset: str
     model: str
     fold: int
-    classifiers: dict[str, Classifier]
+    entry: Classifier
     impute: Impute
     seed: int
     key: str
@@ -57,7 +57,7 @@ def run_fit(task: FitTask, data: TrainingData) -> FitResult:
     """Fit and evaluate. An error inside the model becomes a record with the status `failed`."""
     train = data.fold != task.fold
     shape = (int(train.sum()), data.X.shape[1])
-    settings = models.settings_for(task.model, task.classifiers, task.chosen, *shape)
+    settings = models.settings_for(task.entry, task.chosen, *shape)
     record: dict[str, Any] = {"settings": settings, "solver": _solver(settings)}
     try:
         pipe, measured = fit_and_evaluate(task, data, train, settings)
@@ -91,9 +91,9 @@ def add_message(record: dict[str, Any], what: str, error: Exception) -> None:
 def fit_and_evaluate(
     task: FitTask, data: TrainingData, train: np.ndarray, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    pipe = models.pipeline(task.classifiers[task.model], settings, task.impute, task.seed)
+    pipe = models.pipeline(task.entry, settings, task.impute, task.seed)
     train_frame, test_frame = data.frame(train), data.frame(~train)
-    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+    with one_core(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
         pipe.fit(train_frame, data.y[train])
@@ -120,7 +120,7 @@ def fit_and_evaluate(
 
 def unseen_decisions(pipe: Any, data: TrainingData, test: np.ndarray) -> np.ndarray | None:
     """The decision values of the test rows, in the order of the data; None if the model has none."""
-    with threadpool_limits(1):
+    with one_core():
         values = decision_values(pipe, data.frame(test))
     if values is not None and (values.shape != (int(test.sum()),) or not np.isfinite(values).all()):
         raise ValueError("they are not one finite number per row")
@@ -156,7 +156,7 @@ def boundary(pipe: Any, data: TrainingData) -> dict[str, list[float]]:
     margin = 0.05 * (high - low)
     axes = [np.linspace(a - m, b + m, GRID) for a, b, m in zip(low, high, margin)]
     grid = pd.DataFrame(dict(zip(data.columns, (axis.ravel() for axis in np.meshgrid(*axes)))))
-    with threadpool_limits(1):
+    with one_core():
         if hasattr(pipe, "decision_function"):
             values = pipe.decision_function(grid)
         else:

@@ -86,15 +86,8 @@ def _nested(value: Any) -> Iterator[str]:
             yield from _nested(item)
 
 
-def settings_for(
-    name: str, classifiers: dict[str, Classifier], chosen: dict[str, Any], rows: int, features: int
-) -> dict[str, Any]:
+def settings_for(entry: Classifier, chosen: dict[str, Any], rows: int, features: int) -> dict[str, Any]:
     """All parameters of a model as plain values, for training data of this shape and the settings that tuning chose."""
-    entry = classifiers[name]
-    if entry.of is not None:
-        member = classifiers[entry.of]
-        member_settings = settings_for(entry.of, classifiers, chosen, rows, features) | member.while_tuning
-        return {**entry.params, "estimator": {"class": member.class_, "params": member_settings}}
     settings = {**entry.params, **chosen}
     if entry.budget is not None:
         r1, r2 = settings.get("r1", 10), settings.get("r2", 10)

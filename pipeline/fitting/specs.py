@@ -88,15 +88,12 @@ class Classifier(Section):
     first: list[dict[str, Plain]] = []
     while_tuning: dict[str, Plain] = {}
     trials: int | None = Field(default=None, ge=1, le=100_000)
-    of: str | None = None
     budget: Budget | None = None
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Classifier:
         if not self.search and (self.first or self.while_tuning or self.trials):
             raise ValueError("first, while_tuning and trials need a search")
-        if self.of is not None and self.search:
-            raise ValueError("a model with `of` takes the settings of that model; it cannot have a search of its own")
         for settings in self.first:
             if set(settings) != set(self.search):
                 raise ValueError(f"first: {settings} does not give a value for each of {', '.join(self.search)}")

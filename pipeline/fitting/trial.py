@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
-from threadpoolctl import threadpool_limits
 
 from pipeline.fitting import metrics, models, seeds
+from pipeline.fitting.one_core import one_core
 from pipeline.fitting.specs import Classifier, Impute
 from pipeline.fitting.training_data import TrainingData
 
@@ -70,7 +70,7 @@ def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
     pruned, error, fitted = False, None, False
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        with threadpool_limits(1), warnings.catch_warnings():
+        with one_core(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the outer fit of the chosen setting reports its own
             for number, (train, test) in enumerate(_splits(task, data)):
                 score = task.known_scores.get(number)

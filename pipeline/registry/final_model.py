@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
 from pipeline.common.digests import digest, file_digest
 from pipeline.common.errors import UserError, first_line
@@ -21,6 +20,7 @@ from pipeline.execution.code_version import room_digest
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import models, seeds
+from pipeline.fitting.one_core import one_core
 from pipeline.serving import calibration, mlflow_folder
 from pipeline.serving.calibration import Sigmoid
 
@@ -41,7 +41,7 @@ class FinalModel:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A pipeline that takes raw rows, and the sigmoid of its decision values, if it has any."""
+    """A pipeline that takes raw rows, and the sigmoid of its decision values, if it has any and needs one."""
 
     pipe: Pipeline
     sigmoid: Sigmoid | None
@@ -50,11 +50,11 @@ class Fitted:
 
 def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
     """Take the settings of params.yaml or, for a tuned model, those of a study of all rows, as `ldep tune` runs it."""
-    base = params.classifiers[model].of or model
-    chosen = tune_on_all_rows(dataset, base, params, root)["chosen"] if params.classifiers[base].search else {}
+    entry = params.classifiers[model]
+    chosen = tune_on_all_rows(dataset, model, params, root)["chosen"] if entry.search else {}
     folder = root / paths.DATA
     rows = load_training_data(dataset, folder)
-    settings = models.settings_for(model, params.classifiers, chosen, *rows.X.shape)
+    settings = models.settings_for(entry, chosen, *rows.X.shape)
     seed = seeds.derive(params.execution.seed, dataset, model, None, "fit")
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])
@@ -79,13 +79,13 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     rows = load_training_data(work.dataset, folder)
     encoder = _load_encoder(work.dataset, folder)
     entry = params.classifiers[work.model]
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
         pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
         pipe.fit(rows.X, rows.y)
     decisions = results.read_decisions(work.dataset, root / paths.RESULTS)
     sigmoid = None
-    if work.model in decisions:
+    if work.model in decisions and not calibration.is_calibrated(pipe[-1]):
         sigmoid = calibration.fit(decisions[work.model].to_numpy(), rows.y == pipe.classes_[1])
     return Fitted(Pipeline([("encode", encoder), *pipe.steps]), sigmoid, entry.class_)
 

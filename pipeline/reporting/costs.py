@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 
 _FIT = ["dataset", "model", "fold"]
 
 
 def per_model(results: pd.DataFrame) -> pd.DataFrame:
-    """One row per model: seconds of tuning and of fitting over all data sets and folds, their total, and its share.
-
-    A committee uses the settings that another model's study has chosen, and its results repeat that study's seconds.
-    Here they count once, for the model that was tuned.
-    """
-    fits = results.drop_duplicates(_FIT).copy()
-    fits["is_committee"] = fits["settings"].map(_has_inner_estimator)
-    study = ["dataset", "fold", "tune_cpu_seconds", "trials"]
-    counted_already = fits.sort_values("is_committee", kind="stable").duplicated(study).reindex(fits.index)
-    fits["tuning"] = fits["tune_cpu_seconds"].mask(counted_already & fits["is_committee"], 0.0)
-    sums = fits.groupby("model", sort=False)[["tuning", "fit_cpu_seconds"]].sum()
-    cost = sums.rename(columns={"fit_cpu_seconds": "fitting"})
+    """One row per model: seconds of tuning and of fitting over all data sets and folds, their total, and its share."""
+    fits = results.drop_duplicates(_FIT)
+    sums = fits.groupby("model", sort=False)[["tune_cpu_seconds", "fit_cpu_seconds"]].sum()
+    cost = sums.rename(columns={"tune_cpu_seconds": "tuning", "fit_cpu_seconds": "fitting"})
     cost["total"] = cost["tuning"] + cost["fitting"]
     everything = cost["total"].sum()
     cost["share"] = cost["total"] / everything if everything > 0 else 0.0
@@ -38,7 +28,3 @@ def fit_seconds(results: pd.DataFrame) -> pd.DataFrame:
 def fits_per_model(results: pd.DataFrame) -> pd.Series:
     """How many outer folds each model was fitted on."""
     return results.drop_duplicates(_FIT).groupby("model")["fold"].size()
-
-
-def _has_inner_estimator(settings: str) -> bool:
-    return "estimator" in json.loads(settings)

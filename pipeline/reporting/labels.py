@@ -7,7 +7,7 @@ from pipeline.config import catalogue
 _LABELS = {
     "ldep_paper": "ℓ-DEP as in the paper",
     "ldep": "Tuned ℓ-DEP",
-    "ldep_committee": "ℓ-DEP committee",
+    "ldep_cv": "Self-tuning ℓ-DEP",
     "linear_svc": "Linear SVC",
     "rbf_svc": "RBF SVC",
     "mlp": "MLP",
@@ -19,7 +19,7 @@ _LABELS = {
     "rbf_svc_tuned": "Tuned RBF SVC",
     "mlp_tuned": "Tuned MLP",
 }
-OURS = ("ldep", "ldep_committee")
+OURS = ("ldep", "ldep_cv")
 # The columns of the paper's table, keyed by our model of the same kind with the same settings.
 PAPER_COLUMNS = {
     "ldep_paper": "ldep",
@@ -29,7 +29,7 @@ PAPER_COLUMNS = {
     "maxout": "maxout",
 }
 _FAMILIES = {
-    "ldep": ("ldep_paper", "ldep", "ldep_committee"),
+    "ldep": ("ldep_paper", "ldep", "ldep_cv"),
     "svc": ("linear_svc", "rbf_svc", "rbf_svc_tuned"),
     "network": ("mlp", "maxout", "mlp_tuned"),
     "relative": ("dilation", "erosion", "dep", "rdep"),

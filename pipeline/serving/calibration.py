@@ -1,15 +1,18 @@
 """From a decision value to a probability: Platt's sigmoid, two numbers.
 
-P(positive | d) = 1 / (1 + exp(-(slope d + offset))), fitted to decision values of rows that the model had not seen.
+P(positive | d) = 1 / (1 + exp(-(slope d + offset))), fitted to decision values of rows that the model had not seen. A
+model that has fitted its probabilities to such rows itself needs no sigmoid.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
+
+from ldep import LDEPClassifierCV
 
 
 class Sigmoid(NamedTuple):
@@ -18,6 +21,11 @@ class Sigmoid(NamedTuple):
 
     def __call__(self, decision: np.ndarray) -> np.ndarray:
         return expit(self.slope * decision + self.offset)
+
+
+def is_calibrated(model: Any) -> bool:
+    """Whether the probabilities of a fitted model come from rows that its parts had not seen."""
+    return isinstance(model, LDEPClassifierCV)
 
 
 def fit(decision: np.ndarray, positive: np.ndarray) -> Sigmoid:

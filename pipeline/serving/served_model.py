@@ -23,7 +23,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from ldep.estimators.base import TauClassifier
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.decisions import decision_values
-from pipeline.serving import trusted_types
+from pipeline.serving import calibration, trusted_types
 from pipeline.serving.calibration import Sigmoid
 
 PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
@@ -35,7 +35,7 @@ class UnusableModel(ValueError):
 
 
 class ServedModel:
-    """A fitted pipeline that begins with a RawEncoder, its classes, and a sigmoid if it has decision values."""
+    """A fitted pipeline that begins with a RawEncoder, its classes, and the sigmoid of its decision values, if any."""
 
     def __init__(self, pipe: Any, sigmoid: Sigmoid | None) -> None:
         self.pipe, self.sigmoid = pipe, sigmoid
@@ -68,6 +68,12 @@ class ServedModel:
             return values >= 0, values
         return self.positive(X), values
 
+    def probability(self, X: np.ndarray, values: np.ndarray | None) -> np.ndarray | None:
+        """The probability of the second class for rows with these decision values; None if the model has none."""
+        if calibration.is_calibrated(self.model):
+            return self.rest.predict_proba(X)[:, 1] if len(X) else np.zeros(0)
+        return None if values is None or self.sigmoid is None else self.sigmoid(values)
+
     def explain(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Contributions (rows, columns) and bias; None if the model has no exact explanation.
 
@@ -84,8 +90,9 @@ class ServedModel:
         records: list[dict[str, Any]] = [
             {"class": self.classes[index], "decision": None, "probability": None} for index in positive.astype(int)
         ]
-        if values is not None and self.sigmoid is not None:
-            for record, value, p in zip(records, values.tolist(), self.sigmoid(values).tolist()):
+        probability = self.probability(X, values)
+        if values is not None and probability is not None:
+            for record, value, p in zip(records, values.tolist(), probability.tolist()):
                 record |= {"decision": value, "probability": dict(zip(self.classes, (1 - p, p)))}
         if explain:
             for record, explanation in zip(records, self._explanations(X)):

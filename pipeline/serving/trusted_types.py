@@ -12,7 +12,6 @@ from collections.abc import Iterable
 # Ours.
 OWN = (
     "ldep.competitors.maxout.MaxoutClassifier",
-    "ldep.estimators.committee.LDEPCommittee",
     "ldep.estimators.dep.DEPClassifier",
     "ldep.estimators.dep.DilationPerceptron",
     "ldep.estimators.dep.ErosionPerceptron",

@@ -31,8 +31,8 @@ def boundary(record: RunRecord, folder: Path) -> None:
 def studies(record: RunRecord, folder: Path) -> None:
     """The journals of the model's studies, their history, and the importance of the parameters."""
     plan, model = record.plan, record.model
-    tasks = [plan.studies[plan.after[model, fold]] for fold in range(plan.folds) if (model, fold) in plan.after]
-    tasks = [task for task in tasks if task.model == model and task.journal.is_file()]
+    tasks = [plan.studies[model, fold] for fold in range(plan.folds) if (model, fold) in plan.studies]
+    tasks = [task for task in tasks if task.journal.is_file()]
     if not tasks:
         return
     place = folder / "optuna"

@@ -44,6 +44,6 @@ def test_formulas_are_mathml(site):
 
 def test_api_page_contains_the_docstrings(site):
     text = (site / "docs/api.html").read_text(encoding="utf-8")
-    for name in ("ldep.LDEPClassifier.explain", "ldep.LDEPCommittee", "ldep.MaxoutClassifier.predict_proba"):
+    for name in ("ldep.LDEPClassifier.explain", "ldep.LDEPClassifierCV", "ldep.MaxoutClassifier.predict_proba"):
         assert f'id="{name}"' in text
     assert "Number of affine pieces" in text

@@ -6,27 +6,25 @@ from typing import ClassVar
 import pytest
 from sklearn.base import BaseEstimator
 
-from ldep._sklearn import HasMethods, Interval, StrOptions, fit_context
+from ldep._sklearn import Interval, StrOptions, fit_context
 
 
 class Declared(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "size": [Interval(Integral, 1, None, closed="left")],
         "kind": [StrOptions({"a", "b"})],
-        "part": [HasMethods(["fit"]), None],
     }
 
-    def __init__(self, size=1, kind="a", part=None):
+    def __init__(self, size=1, kind="a"):
         self.size = size
         self.kind = kind
-        self.part = part
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         return self
 
 
-@pytest.mark.parametrize("settings", [{"size": 0}, {"size": 1.5}, {"kind": "c"}, {"part": 3}])
+@pytest.mark.parametrize("settings", [{"size": 0}, {"size": 1.5}, {"kind": "c"}])
 def test_a_fit_refuses_what_the_constraints_exclude(settings):
     (name,) = settings
     with pytest.raises(ValueError, match=f"The '{name}' parameter of Declared must be"):
@@ -34,4 +32,4 @@ def test_a_fit_refuses_what_the_constraints_exclude(settings):
 
 
 def test_a_fit_accepts_what_they_allow():
-    assert Declared(3, "b", Declared()).fit([[0.0]]).size == 3
+    assert Declared(3, "b").fit([[0.0]]).size == 3

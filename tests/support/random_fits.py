@@ -20,7 +20,7 @@ from ldep import (
     DilationPerceptron,
     ErosionPerceptron,
     LDEPClassifier,
-    LDEPCommittee,
+    LDEPClassifierCV,
     MaxoutClassifier,
     RDEPClassifier,
     StreamingLDEPClassifier,
@@ -89,6 +89,17 @@ def _streaming(rng: np.random.Generator) -> StreamingLDEPClassifier:
     return StreamingLDEPClassifier(2, 3, alpha=alpha, sample_size=int(rng.choice([40, 1000])), random_state=0)
 
 
+def _self_tuning(rng: np.random.Generator) -> LDEPClassifierCV:
+    return LDEPClassifierCV(
+        pieces=[(int(rng.integers(1, 5)), int(rng.integers(1, 5))), (1, 1)],
+        alphas=rng.choice([1e-6, 0.1, 1.0, 1e3, 1e12], 2, replace=False).tolist(),
+        ensemble=bool(rng.integers(2)),
+        cv=3,
+        class_weight=[None, "balanced", {0: 1.0, 1: 5.0}][rng.integers(3)],
+        random_state=0,
+    )
+
+
 def _solver(rng: np.random.Generator) -> str:
     return str(rng.choice(["anneal", "ccp"]))
 
@@ -96,7 +107,7 @@ def _solver(rng: np.random.Generator) -> str:
 ESTIMATORS = {
     "LDEPClassifier": _ldep,
     "LDEPClassifier ccp": lambda rng: _ldep(rng, solver="ccp", n_init=1),
-    "LDEPCommittee": lambda rng: LDEPCommittee(_ldep(rng, n_init=1), cv=3, random_state=0),
+    "LDEPClassifierCV": _self_tuning,
     "StreamingLDEPClassifier": _streaming,
     "DilationPerceptron": lambda rng: DilationPerceptron(solver=_solver(rng), random_state=0),
     "ErosionPerceptron": lambda rng: ErosionPerceptron(solver=_solver(rng), random_state=0),

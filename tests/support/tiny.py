@@ -38,11 +38,11 @@ def prepare(root: Path, rows: int = 90, missing: bool = False) -> None:
 
 
 def values(**sections: Any) -> dict[str, Any]:
-    """params.yaml with three quick models: a plain one, a tuned one, and a committee of that."""
+    """params.yaml with three quick models: a plain one, a tuned one, and one that tunes itself."""
     return {
         "datasets": ["tiny"],
         "own_data": {"tiny": {"path": "tiny.csv", "target": "label"}},
-        "models": ["svc", "ldep", "committee"],
+        "models": ["svc", "ldep", "ldep_cv"],
         "classifiers": {
             "svc": {"class": "sklearn.svm.SVC"},
             "ldep": {
@@ -56,7 +56,10 @@ def values(**sections: Any) -> dict[str, Any]:
                 "first": [{"r1": 2, "r2": 2, "alpha": 1.0}],
                 "trials": 3,
             },
-            "committee": {"class": "ldep.LDEPCommittee", "params": {"cv": 2}, "of": "ldep"},
+            "ldep_cv": {
+                "class": "ldep.LDEPClassifierCV",
+                "params": {"pieces": [[2, 2]], "alphas": [0.1, 1.0], "penalties": ["norm"], "cv": 2},
+            },
         },
         "tracking": {"enabled": False},
         "execution": {"n_jobs": 1},

@@ -21,7 +21,7 @@ def params(**tracking: Any) -> Params:
         "bad": {"class": "tests.support.tiny.FailsOnFold", "params": {"rows": 60}},
     }
     return tiny.checked(
-        models=["svc", "ldep", "committee", "bad"],
+        models=["svc", "ldep", "ldep_cv", "bad"],
         classifiers=classifiers,
         tracking={"experiment": "suite", **tracking},
     )

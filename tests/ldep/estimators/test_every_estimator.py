@@ -17,7 +17,6 @@ from ldep import (
     ErosionPerceptron,
     LDEPClassifier,
     LDEPClassifierCV,
-    LDEPCommittee,
     MaxoutClassifier,
     RDEPClassifier,
 )
@@ -28,7 +27,6 @@ QUICK = LDEPClassifier(r1=3, r2=3, max_iter=60)
 QUICK_CV = LDEPClassifierCV(pieces=[(3, 3), (1, 1)], alphas=[0.1, 1.0], cv=3)
 ESTIMATORS = [
     QUICK,
-    LDEPCommittee(QUICK, cv=3),
     QUICK_CV,
     DilationPerceptron(),
     ErosionPerceptron(),
@@ -40,7 +38,6 @@ ESTIMATORS = [
 # What skops has to trust: the classes of the package, and nothing else.
 TRUSTED = [
     "ldep.competitors.maxout.MaxoutClassifier",
-    "ldep.estimators.committee.LDEPCommittee",
     "ldep.estimators.dep.DEPClassifier",
     "ldep.estimators.dep.DilationPerceptron",
     "ldep.estimators.dep.ErosionPerceptron",
@@ -73,7 +70,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
         np.testing.assert_array_equal(one.decision_function(features), two.decision_function(features))
 
 
-@pytest.mark.parametrize("estimator", [LDEPCommittee(QUICK, cv=3), QUICK_CV, RDEPClassifier("bagging", n_estimators=3)])
+@pytest.mark.parametrize("estimator", [QUICK_CV, RDEPClassifier("bagging", n_estimators=3)])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(estimator):
     assert_same_bits(fit(estimator, n_jobs=1), fit(estimator, n_jobs=2))
 
@@ -101,7 +98,7 @@ def test_an_integer_weight_is_a_repetition(estimator):
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not hasattr(e, "cv")], ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("hidden", [False, True], ids=["duplicate rows", "a column of 1e12"])
 def test_the_order_of_the_rows_does_not_matter(estimator, hidden):
-    """Except for a committee, whose folds are cut in that order. Duplicates have weights whose sums are rounded."""
+    """Except where folds are cut in that order. Duplicates have weights whose sums are rounded."""
     rng = np.random.default_rng(0)
     features, labels = X[np.arange(90) // 2], y[np.arange(90) // 2]
     if hidden:

@@ -12,7 +12,6 @@ from ldep import (
     ErosionPerceptron,
     LDEPClassifier,
     LDEPClassifierCV,
-    LDEPCommittee,
     MaxoutClassifier,
     RDEPClassifier,
     StreamingLDEPClassifier,
@@ -20,7 +19,6 @@ from ldep import (
 
 ESTIMATORS = [
     LDEPClassifier(),
-    LDEPCommittee(cv=3),
     LDEPClassifierCV(pieces=[(3, 3), (1, 1)], alphas=[0.1, 1.0], cv=3),
     LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1, 1.0], cv=3, ensemble=False),
     DilationPerceptron(),

@@ -8,11 +8,13 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
-from ldep import LDEPClassifier, LDEPCommittee
+from ldep import LDEPClassifier, LDEPClassifierCV
 from pipeline.compat.sklearn_validation import check_parameters
 
 
-@pytest.mark.parametrize("estimator", [SVC(), MLPClassifier(), LDEPClassifier(), LDEPCommittee(), BaggingClassifier()])
+@pytest.mark.parametrize(
+    "estimator", [SVC(), MLPClassifier(), LDEPClassifier(), LDEPClassifierCV(), BaggingClassifier()]
+)
 def test_valid_parameters_pass(estimator):
     assert hasattr(estimator, "_parameter_constraints")
     check_parameters(estimator)

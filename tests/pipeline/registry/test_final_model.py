@@ -33,13 +33,22 @@ def test_after_another_cross_validation_a_version_has_its_numbers(trained_projec
     assert works[0].key != works[1].key
 
 
-def test_a_tuned_winner_and_a_committee_take_the_settings_of_a_study_of_all_rows(trained_project):
-    tuned = tiny.values()["classifiers"]
-    entries = {"linear": registered.CLASSIFIERS["linear"], "ldep": {**tuned["ldep"], "trials": 2}}
+def test_only_a_model_without_calibrated_probabilities_gets_a_sigmoid(trained_project, monkeypatch):
+    entries = {"ldep_cv": tiny.values()["classifiers"]["ldep_cv"], "linear": registered.CLASSIFIERS["linear"]}
     values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
-    values |= {"models": ["committee"], "classifiers": {**entries, "committee": tuned["committee"]}}
-    checked = params.check({**values, "execution": {"n_jobs": 1}})
-    work = final_model.plan(NAME, "committee", checked, Path())
+    checked = params.check({**values, "models": list(entries), "classifiers": entries})
+    decisions = results.read_decisions(NAME)
+    monkeypatch.setattr(results, "read_decisions", lambda *_: decisions.assign(ldep_cv=decisions["linear"]))
+    for model, has_sigmoid in {"ldep_cv": False, "linear": True}.items():
+        fitted = final_model.fit(final_model.plan(NAME, model, checked, Path()), checked, Path())
+        assert (fitted.sigmoid is not None) == has_sigmoid
+
+
+def test_a_tuned_winner_takes_the_settings_of_a_study_of_all_rows(trained_project):
+    entry = {**tiny.values()["classifiers"]["ldep"], "trials": 2}
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
+    checked = params.check({**values, "models": ["ldep"], "classifiers": {"ldep": entry}, "execution": {"n_jobs": 1}})
+    work = final_model.plan(NAME, "ldep", checked, Path())
     assert not Path("tuned").exists()  # only the command `ldep tune` writes it
     chosen = tune_on_all_rows(NAME, "ldep", checked)["chosen"]
-    assert chosen.items() <= work.settings["estimator"]["params"].items()
+    assert chosen.items() <= work.settings.items()

@@ -17,7 +17,7 @@ def test_means_and_sample_deviations_are_over_the_folds():
 
 def test_a_model_with_a_failed_fold_or_without_a_data_set_is_not_complete():
     accuracies = reported.accuracies_of(reported.EXAMPLE)
-    assert accuracies.complete == ["ldep", "ldep_committee", "rbf_svc"]
+    assert accuracies.complete == ["ldep", "ldep_cv", "rbf_svc"]
     assert np.isnan(accuracies.mean.loc["haberman", "<odd> & own"])  # one of two folds failed
     assert accuracies.failed["<odd> & own"].tolist() == [True, False, False]
 

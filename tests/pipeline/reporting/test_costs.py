@@ -8,10 +8,10 @@ from pipeline.reporting import costs
 from tests.support import reported
 
 
-def test_a_committee_does_not_pay_again_for_the_study_of_its_member():
+def test_the_cost_of_a_model_is_its_tuning_and_its_fits():
     cost = costs.per_model(reported.results(reported.EXAMPLE, **reported.EXAMPLE_COLUMNS))
     assert cost.loc["ldep", ["tuning", "fitting", "total"]].tolist() == pytest.approx([180, 1.5, 181.5])
-    assert cost.loc["ldep_committee", "total"] == pytest.approx(1.5)
+    assert cost.loc["ldep_cv", "total"] == pytest.approx(1.5)
     assert cost["share"].sum() == pytest.approx(1)
 
 

@@ -50,6 +50,6 @@ def test_a_model_that_loses_everywhere_is_worse():
 
 def test_wins_ties_and_losses_are_those_of_the_printed_means():
     tally = significance.outcomes(reported.accuracies_of(reported.EXAMPLE))
-    assert tally.loc["ldep", "ldep_committee"] == (0, 1, 2)
-    assert tally.loc["ldep_committee", "ldep"] == (2, 1, 0)
+    assert tally.loc["ldep", "ldep_cv"] == (0, 1, 2)
+    assert tally.loc["ldep_cv", "ldep"] == (2, 1, 0)
     assert tally.loc["ldep", "<odd> & own"] == (0, 0, 1)

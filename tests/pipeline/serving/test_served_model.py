@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from pipeline.config import params
 from pipeline.fitting import models
+from pipeline.fitting.specs import Impute
 from pipeline.serving import calibration, served_model
 from pipeline.stages import impute
 from tests.support import registered, tiny
@@ -36,12 +37,30 @@ def test_every_model_of_the_default_suite_can_be_stored_and_answers_the_same(mod
     values = params.load(ROOT / "params.yaml")
     frame = registered.rows(60).astype({"grade": "category", "colour": "category"})
     numbers, encoder = impute.impute(frame)
-    chosen = {name: 2 for name in ("r1", "r2") if model.startswith("ldep")}
-    settings = models.settings_for(model, values.classifiers, chosen, 60, 4)
-    pipe = models.pipeline(values.classifiers[model], settings, values.impute, 0)
+    entry = values.classifiers[model]
+    chosen = {"r1": 2, "r2": 2} if entry.class_ == "ldep.LDEPClassifier" else {}
+    pipe = models.pipeline(entry, models.settings_for(entry, chosen, 60, 4), values.impute, 0)
     pipe.fit(numbers.iloc[:, :-1].to_numpy(), frame["sold"].to_numpy(dtype=str))
     whole = Pipeline([("encode", encoder), *pipe.steps])
     served_model.save(tmp_path, whole, calibration.Sigmoid(1.0, 0.0))
     loaded = served_model.load(tmp_path)
     made = served_model.ServedModel(whole, calibration.Sigmoid(1.0, 0.0))
     assert loaded.predict(frame, {"output": "full"}) == made.predict(frame, {"output": "full"})
+
+
+def test_a_self_tuning_model_answers_with_its_own_probabilities_and_an_exact_explanation(tmp_path):
+    """They are fitted to rows that the voting models had not seen, and the larger one is that of the answer."""
+    frame = registered.rows(90).astype({"grade": "category", "colour": "category"})
+    numbers, encoder = impute.impute(frame)
+    entry = tiny.checked().classifiers["ldep_cv"]
+    pipe = models.pipeline(entry, entry.params, Impute(), 0)
+    X = numbers.iloc[:, :-1].to_numpy()
+    pipe.fit(X, frame["sold"].to_numpy(dtype=str))
+    served_model.save(tmp_path, Pipeline([("encode", encoder), *pipe.steps]), None)
+    answers = served_model.load(tmp_path).predict(frame, {"output": "full"})
+    for answer, probabilities in zip(answers, pipe.predict_proba(X)):
+        assert list(answer["probability"].values()) == pytest.approx(probabilities.tolist(), abs=1e-12)
+        assert max(answer["probability"], key=answer["probability"].get) == answer["class"]
+        explanation = answer["explanation"]
+        shares = sum(explanation["contributions"].values()) + explanation["bias"]
+        assert shares == pytest.approx(answer["decision"], abs=1e-9)

@@ -131,7 +131,7 @@ def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
 def test_dvc_shows_metrics_plots_and_the_story(copy):
     shown = json.loads(killing.finish(copy, "dvc", "metrics", "show", "--json"))
     files = shown[""]["data"]
-    assert set(files["metrics/sets/one.json"]["data"]) == {"svc", "ldep", "committee"}
+    assert set(files["metrics/sets/one.json"]["data"]) == {"svc", "ldep", "ldep_cv"}
     accuracies = [files[f"metrics/sets/{name}.json"]["data"]["ldep"] for name in ("one", "two")]
     assert 0.5 < min(accuracies) <= 1
     assert files["metrics/mean.json"]["data"]["ldep"] == pytest.approx(sum(accuracies) / 2, abs=1e-6)

@@ -56,7 +56,7 @@ def test_the_report_has_the_results_the_table_in_four_formats_and_the_figures(pr
 
 def test_dvc_compares_the_means_of_models_that_have_a_result_on_every_data_set(project):
     means = json.loads((project / "metrics/mean.json").read_text())
-    assert means == {"ldep": pytest.approx(2.44 / 3, abs=1e-6), "ldep_committee": 0.82, "rbf_svc": 0.768333}
+    assert means == {"ldep": pytest.approx(2.44 / 3, abs=1e-6), "ldep_cv": 0.82, "rbf_svc": 0.768333}
 
 
 def test_the_same_results_give_the_same_bytes(project):

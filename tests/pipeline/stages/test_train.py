@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from scipy.special import logit
 from sklearn.naive_bayes import GaussianNB
@@ -188,15 +189,15 @@ def test_with_more_trials_a_study_continues(root):
     assert set(results.read("tiny")["trials"]) == {5}
 
 
-def test_the_committee_takes_the_settings_that_its_model_chose_in_the_fold(root):
-    train.run("tiny", tiny.checked())
-    table = results.read("tiny").query("metric == 'accuracy'")
-    for fold in range(3):
-        alone, together = (
-            json.loads(table.query(f"model == '{model}' and fold == {fold}")["settings"].item())
-            for model in ("ldep", "committee")
-        )
-        assert together["estimator"]["params"] == alone
+def test_a_self_tuning_model_uses_one_process_and_the_same_numbers_whatever_its_n_jobs(root):
+    entry = tiny.values()["classifiers"]["ldep_cv"]
+    parallel = {**entry, "params": {**entry["params"], "n_jobs": 2, "random_state": 0}}
+    alone = {**entry, "params": {**entry["params"], "random_state": 0}}
+    before = set(psutil.Process().children(recursive=True))
+    train.run("tiny", tiny.checked(models=["a", "b"], classifiers={"a": parallel, "b": alone}))
+    assert set(psutil.Process().children(recursive=True)) <= before
+    values = results.read("tiny").groupby("model", sort=False)["value"].apply(list)
+    assert values["a"] == values["b"]
 
 
 def test_exact_ccp_within_the_budget_and_the_other_solver_beyond(root):
@@ -359,7 +360,6 @@ def svc(**fields):
         ),
         (svc(params={"class_weight": {1: 2.0}}), "'classifiers.svc.params.class_weight': the key 1 is not text"),
         (svc(trials=3), "first, while_tuning and trials need a search"),
-        (svc(of="sv"), "'sv' is not one of classifiers; did you mean 'svc'?"),
         (svc(budget={"secnds": 3, "instead": {}}), "did you mean 'seconds'?"),
         (
             svc(search={"C": {"low": 1, "high": 2}}, first=[{"gamma": 1}]),
@@ -388,11 +388,12 @@ def test_a_wrong_key_or_value_is_named(sections, message):
         ({"class": "ldep.LDEPClassifier", "params": {"solver_options": {"bogus": 1}}}, "has no option 'bogus'"),
         (
             {
-                "class": "ldep.LDEPCommittee",
+                "class": "sklearn.ensemble.BaggingClassifier",
                 "params": {"estimator": {"class": "ldep.LDEPClassifier", "params": {"solver_options": {"bogus": 1}}}},
             },
             "has no option 'bogus'",
         ),
+        ({"class": "ldep.LDEPClassifierCV", "params": {"pieces": [[2, 2], 3]}}, "pieces: 3 is not a pair (r1, r2)"),
         (
             {
                 "class": "sklearn.ensemble.BaggingClassifier",

@@ -23,7 +23,7 @@ from tests.support import tiny, tracked
 
 def test_one_run_per_model_with_a_name_and_tags(client):
     by_model = tracked.runs(client)
-    assert set(by_model) == {"svc", "ldep", "committee", "bad"}
+    assert set(by_model) == {"svc", "ldep", "ldep_cv", "bad"}
     run = by_model["ldep"]
     assert run.info.run_name == "tiny · ldep"
     assert run.info.status == "FINISHED"
@@ -94,7 +94,7 @@ def test_pictures_and_journals_are_artifacts(client):
     assert {"confusion.png", "boundary.png"} <= names
     study = {Path(item.path).name for item in client.list_artifacts(runs["ldep"].info.run_id, "optuna")}
     assert study >= {"history.png", "fold0.journal", "fold1.journal", "fold2.journal"}
-    assert "optuna" not in {Path(item.path).name for item in client.list_artifacts(runs["committee"].info.run_id)}
+    assert "optuna" not in {Path(item.path).name for item in client.list_artifacts(runs["ldep_cv"].info.run_id)}
 
 
 def test_a_model_that_failed_on_a_fold_is_a_failed_run_with_its_message(client):
@@ -104,7 +104,7 @@ def test_a_model_that_failed_on_a_fold_is_a_failed_run_with_its_message(client):
     assert "60 rows are too many" in run.data.tags["mlflow.note.content"]
 
 
-@pytest.mark.parametrize("model", ["svc", "ldep", "committee"])
+@pytest.mark.parametrize("model", ["svc", "ldep", "ldep_cv"])
 def test_the_fitted_pipeline_loads_and_predicts_by_column_name(client, root, model):
     output = tracked.runs(client)[model].outputs.model_outputs[0]
     logged = client.get_logged_model(output.model_id)

@@ -19,7 +19,7 @@ def test_training_again_adds_no_run_and_replaces_the_failed_one(client):
     with pytest.raises(train.ModelsFailed):
         train.run("tiny", tracked.params())
     after = tracked.runs(client)
-    for model in ("svc", "ldep", "committee"):
+    for model in ("svc", "ldep", "ldep_cv"):
         assert after[model].info.run_id == before[model].info.run_id
     assert after["bad"].info.run_id != before["bad"].info.run_id
 
