@@ -171,7 +171,8 @@ class CrossValidation:
             delayed(_fit_paths)(*self._task_data(split_number), some, self.smallest_alpha, self.tol, self.max_iter)
             for split_number, some in tasks
         )
-        for (_, some), fits in zip(tasks, results):
+        # The results come first, so that joblib's generator ends: it warns of one that is abandoned.
+        for fits, (_, some) in zip(results, tasks):
             for number, _ in some:
                 for candidate, fit in zip(by_path[number], fits[number]):
                     candidate.fits.append(fit)
