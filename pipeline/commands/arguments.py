@@ -39,6 +39,31 @@ def score(parser: ArgumentParser) -> None:
     parser.add_argument("--encoding", default="utf-8", help="encoding of a .csv or .arff file (default: utf-8)")
 
 
+def inspect(parser: ArgumentParser) -> None:
+    parser.add_argument("source", metavar="FILE", type=Path, help="a .csv, .arff or .parquet file")
+    parser.add_argument("--target", metavar="COLUMN", help="the column with the classes (default: the last column)")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="also write the profile to this file")
+
+
+def new(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a name for the data set")
+    parser.add_argument("source", metavar="FILE", type=Path, help="a .csv, .arff or .parquet file")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the classes")
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="COLUMN", help="a further column to leave out; repeatable"
+    )
+    parser.add_argument(
+        "--suite", choices=["quick", "standard", "full"], default="standard", help="models to run (default: standard)"
+    )
+    parser.add_argument("--metric", help="what to tune for (default: by the balance of the classes)")
+
+
+def guessed_layout(parser: ArgumentParser) -> None:
+    parser.add_argument("--delimiter", help=r"between the cells of a .csv file; \t is a tab (default: guessed)")
+    parser.add_argument("--decimal", help="decimal sign of the numbers in a .csv file (default: guessed)")
+    parser.add_argument("--encoding", help="encoding of a .csv or .arff file (default: guessed)")
+
+
 def serve(parser: ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="DATASET", help="the data set whose model is served, or a folder of `ldep stream`"

@@ -16,6 +16,7 @@ from pipeline.common.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from pipeline.config.params import Params
+    from pipeline.data.tables import Layout
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,37 @@ def run_datasets(args: Namespace) -> None:
         return
     own_data = params.load(args.params).own_data if args.params.is_file() else {}
     print(datasets.table(own_data))
+
+
+def run_inspect(args: Namespace) -> None:
+    from pipeline.commands import inspect
+
+    inspect.run(args.source, args.target, _guessed_layout(args), args.json)
+
+
+def run_new(args: Namespace) -> None:
+    from pipeline.commands import new
+
+    new.run(
+        args.name,
+        args.source,
+        args.target,
+        ignore=args.ignore,
+        layout=_guessed_layout(args),
+        suite=args.suite,
+        metric=args.metric,
+        params=args.params,
+    )
+
+
+def _guessed_layout(args: Namespace) -> Layout:
+    """Return the layout of a file: what the user says of it, and guesses for the rest."""
+    from pipeline.data.tables import Layout
+    from pipeline.data.tables.guess import guess_layout
+
+    guess = guess_layout(args.source)
+    delimiter = "\t" if args.delimiter == r"\t" else args.delimiter
+    return Layout(delimiter or guess.delimiter, args.decimal or guess.decimal, args.encoding or guess.encoding)
 
 
 def run_set(args: Namespace) -> None:
@@ -197,6 +229,20 @@ OTHER_COMMANDS = (
         (arguments.catalogue, arguments.params),
         "list the data sets and where each is available",
         "ldep datasets",
+    ),
+    Command(
+        "inspect",
+        run_inspect,
+        (arguments.inspect, arguments.guessed_layout),
+        "look at a file of rows: kinds of columns, gaps, classes, and what looks wrong",
+        "ldep inspect customers.csv --target churned",
+    ),
+    Command(
+        "new",
+        run_new,
+        (arguments.new, arguments.guessed_layout, arguments.params),
+        "make a file a data set of params.yaml, with the models and the metric that suit it",
+        "ldep new customers customers.csv --target churned && dvc repro",
     ),
     Command(
         "set",

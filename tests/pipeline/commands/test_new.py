@@ -1,0 +1,88 @@
+"""`ldep inspect` and `ldep new`: from a file to a data set of params.yaml, without an editor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.commands import new
+from pipeline.commands.main import main
+from pipeline.config import params
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "id": [f"C{number}" for number in range(60)],
+            "size": generator.normal(size=60).round(3),
+            "nothing": np.nan,
+            "label": np.where(np.arange(60) % 10 == 0, "rare", "usual"),
+        }
+    )
+    table.to_csv(tmp_path / "mine.csv", index=False, sep=";", decimal=",")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_becomes_a_data_set(project, capsys):
+    assert main(["new", "mine", "mine.csv", "--target", "label", "--suite", "quick"]) == 0
+    values = params.load(project / "params.yaml")
+    own = values.own_data["mine"]
+    assert (own.path, own.delimiter, own.decimal) == ("data/own/mine.csv", ";", ",")
+    assert own.ignore == ["id", "nothing"]
+    assert values.datasets == ["mine"]
+    assert values.tuning.metric == values.register_.metric == "balanced_accuracy"
+    assert values.models == new.suitable_models("quick", 60, values.classifiers)
+    assert "# Your own files" in (project / "params.yaml").read_text()
+    assert "Next: dvc repro" in capsys.readouterr().out
+    assert main(["fetch"]) == 0
+
+
+def test_inspect_prints_the_profile_and_writes_it(project, capsys):
+    assert main(["inspect", "mine.csv", "--json", "profile.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "60 rows, 3 features; cells separated by ';', decimal sign ','" in printed
+    assert "column 'id' should be left out" in printed
+    assert json.loads((project / "profile.json").read_text())["classes"] == {"rare": 6, "usual": 54}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["new", "banana", "mine.csv", "--target", "label"], "the catalogue has a data set 'banana'"),
+        (["new", "../x", "mine.csv", "--target", "label"], "cannot be the name of a data set"),
+        (["new", "mine", "mine.csv", "--target", "lable"], "there is no target column 'lable'"),
+        (["new", "mine", "absent.csv", "--target", "label"], "there is no such file"),
+        (["new", "mine", "mine.csv", "--target", "size"], "classes, not two"),
+        (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "'tuning.metric'"),
+        (["inspect", "absent.csv"], "there is no such file"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_changes_nothing(project, capsys, arguments, message):
+    before = (project / "params.yaml").read_text()
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+    assert (project / "params.yaml").read_text() == before
+
+
+def test_a_different_file_of_the_same_name_is_not_overwritten(project, capsys):
+    (project / "data/own").mkdir(parents=True)
+    (project / "data/own/mine.csv").write_text("a,label\n1,x\n")
+    assert main(["new", "mine", "mine.csv", "--target", "label"]) == 1
+    assert "exists and differs" in capsys.readouterr().err
+    assert (project / "data/own/mine.csv").read_text() == "a,label\n1,x\n"
+
+
+def test_models_whose_time_explodes_step_aside():
+    known = {name for names in new.SUITES.values() for name in names}
+    assert "rbf_svc" in new.suitable_models("standard", 1_000, known)
+    assert "rbf_svc" not in new.suitable_models("standard", 30_000, known)
