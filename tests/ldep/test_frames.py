@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 
-from ldep import LDEPClassifier, LDEPClassifierCV, LDEPCommittee
+from ldep import LDEPClassifier, LDEPClassifierCV
 
 FEATURES, LABELS = make_moons(60, noise=0.2, random_state=0)
 COLUMNS = ["left", "bias"]
@@ -15,7 +15,6 @@ PANDAS = pd.DataFrame(FEATURES, columns=COLUMNS)
 POLARS = pl.DataFrame(FEATURES, schema=COLUMNS)
 ESTIMATORS = [
     LDEPClassifier(2, 2, random_state=0),
-    LDEPCommittee(LDEPClassifier(2, 2), cv=2, random_state=0),
     LDEPClassifierCV(pieces=[(2, 2)], alphas=[1.0], cv=2, random_state=0),
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
