@@ -103,8 +103,8 @@ wheel-test: wheel ## install the release into empty environments and use it ther
 UV = uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url --no-header \
   $(if $(UPGRADE),--upgrade)
 lock: ## write the locks and conda.yaml; the present pins stay unless UPGRADE=1 (needs uv)
-	$(UV) pyproject.toml --extra dask --extra dccp --extra docs --extra pipeline --extra server --extra test \
-	  --group offline -o requirements.lock
+	$(UV) pyproject.toml --extra dask --extra dccp --extra docs --extra onnx --extra pipeline --extra server \
+	  --extra test --group offline -o requirements.lock
 	$(UV) pyproject.toml --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	$(UV) --group ui -c requirements.lock -o tests/ui-requirements.lock
 	"$$(tools/find-python)" -m tools.conda

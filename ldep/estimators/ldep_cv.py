@@ -18,6 +18,7 @@ from ldep.cv_results import cv_results, squared_errors
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.explanation import Explanation, like_input
+from ldep.export.mixin import ExportMixin
 from ldep.out_of_fold import Scoring
 from ldep.probability import fit_link, probabilities, vote_log_odds, votes_at
 from ldep.samples import Samples, merge
@@ -31,7 +32,7 @@ ROUNDS = 40
 FAR = 20.0
 
 
-class LDEPClassifierCV(TauClassifier):
+class LDEPClassifierCV(ExportMixin, TauClassifier):
     """Linear dilation-erosion perceptron that chooses its settings by cross-validation, inside `fit`.
 
     Every setting is trained on the training parts of a cross-validation, which gives decision values for rows that the

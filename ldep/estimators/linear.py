@@ -8,12 +8,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ldep.conditioning import Coordinates
 from ldep.estimators.base import TauClassifier
 from ldep.explanation import explain_linear, like_input
+from ldep.export.mixin import ExportMixin
 
 # Rows per chunk, so that their scores stay in the processor's cache.
 CHUNK = 4096
 
 
-class LinearPiecesClassifier(TauClassifier):
+class LinearPiecesClassifier(ExportMixin, TauClassifier):
     """Base class of models with tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
 
     Subclasses implement `fit` and have the parameter r1.

@@ -30,7 +30,7 @@ def tune(parser: ArgumentParser) -> None:
 
 
 def score(parser: ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL_URI", help="models:/NAME@ALIAS, models:/NAME/VERSION, or a folder")
+    _model_address(parser)
     parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv, .arff or .parquet file of any size")
     parser.add_argument("target", metavar="OUT", type=Path, help="the .csv or .parquet file to write")
     parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
@@ -91,6 +91,19 @@ def assignments(parser: ArgumentParser) -> None:
     parser.add_argument("assignments", nargs="+", metavar="KEY=VALUE", help="a dotted key, and its value in YAML")
 
 
+def export(parser: ArgumentParser) -> None:
+    _model_address(parser)
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    parser.add_argument(
+        "--format", choices=["onnx", "c"], help="(default: onnx for a file named .onnx, c for one named .h)"
+    )
+    parser.add_argument(
+        "--no-contributions",
+        action="store_true",
+        help="leave the explanation out of an ONNX file, which is then faster",
+    )
+
+
 def publish(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="FOLDER", type=Path, help="the folder to write; older pictures are removed")
 
@@ -98,6 +111,10 @@ def publish(parser: ArgumentParser) -> None:
 def protocol(parser: ArgumentParser) -> None:
     parser.add_argument("datasets", nargs="*", metavar="DATASET", help="data sets (default: all 30 of the paper)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="the folder to write (default: reports/protocol)")
+
+
+def _model_address(parser: ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL_URI", help="models:/NAME@ALIAS, models:/NAME/VERSION, or a folder")
 
 
 def _positive_integer(text: str) -> int:

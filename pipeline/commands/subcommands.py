@@ -179,6 +179,12 @@ def run_stream(args: Namespace) -> None:
     stream.run(args.source, args.folder, args.target, ignore=args.ignore, settings=settings, seed=args.seed)
 
 
+def run_export(args: Namespace) -> None:
+    from pipeline.commands import export
+
+    export.run(args.model, args.out, args.format, contributions=not args.no_contributions)
+
+
 def run_publish(args: Namespace) -> None:
     from pipeline.commands import publish
 
@@ -278,6 +284,13 @@ OTHER_COMMANDS = (
         (arguments.stream,),
         "fit an ℓ-DEP to a Parquet file of any size, in bounded memory",
         "ldep stream rows.parquet models/rows --target label && ldep score models/rows rows.parquet scored.parquet",
+    ),
+    Command(
+        "export",
+        run_export,
+        (arguments.export,),
+        "write a registered ℓ-DEP as ONNX or as a C header",
+        "ldep export models:/ldep-banana@champion --format onnx -o banana.onnx",
     ),
     Command(
         "publish",

@@ -1,10 +1,14 @@
-"""The folder in which MLflow stores a served model: its two files, a description, requirements, and code if asked."""
+"""The folder in which MLflow stores a served model.
+
+It contains the model's two files, a description, requirements, an ONNX file for an ℓ-DEP if `onnx` is installed, and
+code if asked.
+"""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from importlib import metadata
+from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +20,13 @@ from mlflow.types.schema import AnyType
 
 import ldep
 import pipeline
+from ldep.export.piecewise import NotExportable
 from pipeline.common import requirements
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import mlflow_loader, served_model
+from pipeline.serving import mlflow_loader, onnx_file, served_model
 from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.portable import portable
+from pipeline.serving.served_model import ServedModel
 
 DATA = Path("data/served")  # where MLflow puts the two files
 ROOMS = ("common", "encoding", "fitting", "serving")  # their code decides what a served model answers
@@ -53,6 +60,18 @@ def write(
             input_example=(pd.DataFrame([served_model.example(pipe[0])]), {"output": "full"}),
             pip_requirements=pins(class_path),
         )
+    _write_onnx(folder, ServedModel(pipe, sigmoid))
+
+
+def _write_onnx(folder: Path, served: ServedModel) -> None:
+    """Write the model as ONNX beside the Python model, where that is possible."""
+    if util.find_spec("onnx") is None:
+        return
+    try:
+        model = portable(served)
+    except NotExportable:  # the model is not an ℓ-DEP
+        return
+    (folder / onnx_file.FILE).write_bytes(onnx_file.to_onnx(model).SerializeToString())
 
 
 def signature(encoder: RawEncoder) -> ModelSignature:

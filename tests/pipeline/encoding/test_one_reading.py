@@ -1,4 +1,4 @@
-"""The same cell gives the same number: in every file format and request, alone and in any company."""
+"""The same cell gives the same number: in every file format, request and exported model, alone and in any company."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import io
 import json
 import math
 import random
+import re
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import arff
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -20,11 +23,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldep.export.graph import ROWS, Graph
 from pipeline.data.tables import Layout, open_table, read_frame
 from pipeline.encoding import cells
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import request_format
+from pipeline.serving import c_cells, onnx_cells, request_format
 from pipeline.serving.request_format import CSV, JSON
+from tests.support import c_program
 
 WORDS = ["red", " red", "blue ", "a,b", "a;b", 'say "x"', "it's", "größe", "None", "NA", "none", "?", "", "two words"]
 NUMERALS = ["01", "1", "1.0", "+1", "1e3", "1000", "007", "1234567", "12345678901234567890", "1_000", "inf"]
@@ -114,6 +119,74 @@ def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
     return np.concatenate([np.empty((0, 1)), *pieces])[:, 0]
 
 
+def codes_in_onnx(column: list[Cell], categories: list[str]) -> np.ndarray:
+    graph = Graph()
+    texts = graph.input("texts", np.dtype(object), [ROWS, 2])
+    # A second column with the same texts, whose categories are in another order.
+    codes = onnx_cells.add_codes(graph, texts, [categories, categories[::-1]])
+    graph.output(codes, "codes", np.float64, [ROWS, 2])
+    content = graph.model("codes", "", {}).SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    cells_sent = np.array([[as_text(cell)] * 2 for cell in column], dtype=object)
+    return session.run(None, {"texts": cells_sent})[0]
+
+
+def readable_in_onnx(cell: Cell) -> bool:
+    """Whether the cell is not one of the numbers that onnxruntime might refuse to convert."""
+    return not re.search(r"[eE][+-]?0*[1-9][0-9]{2}", as_text(cell))
+
+
+C_READER = (
+    """\
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+"""
+    + c_cells.READER
+    + """
+int main(void)
+{
+    static char cell[4096];
+    const char *text;
+    size_t size;
+    double value;
+    int letter, length = 0;
+    while ((letter = getchar()) != EOF) {
+        cell[length++] = (char)letter;
+        if (letter != 0) continue;
+        length = 0;
+        switch (ldep_read(cell, &value, &text, &size)) {
+        case LDEP_NUMBER: printf("number %.17g", value); break;
+        case LDEP_TEXT: printf("text "); fwrite(text, 1, size, stdout); break;
+        default: printf("missing"); break;
+        }
+        putchar(0);
+    }
+    return 0;
+}
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def c_reader(tmp_path_factory) -> Path | None:
+    return c_program.compiled(C_READER, tmp_path_factory.mktemp("reader")) if c_program.compiler() else None
+
+
+def check_c(column: list[Cell], program: Path | None) -> None:
+    """C reads each text as Python does."""
+    if program is None:
+        return
+    texts = [as_text(cell) for cell in column]
+    sent = b"".join(text.encode() + b"\0" for text in texts)
+    answers = subprocess.run([program], input=sent, capture_output=True, check=True).stdout.decode().split("\0")
+    for text, answer in zip(texts, answers):
+        value, (kind, _, content) = cells.read(text), answer.partition(" ")
+        assert kind == ("missing" if value is None else "text" if isinstance(value, str) else "number"), text
+        assert value is None or value == (content if kind == "text" else float(content)), text
+
+
 def check_nominal(column: list[Cell], folder: Path) -> None:
     texts = [as_text(cell) for cell in column]
     categories = cells.distinct(cells.in_order([text.strip() for text in dict.fromkeys(texts)]))
@@ -124,6 +197,12 @@ def check_nominal(column: list[Cell], folder: Path) -> None:
         for row in random.Random(0).sample(range(len(column)), min(3, len(column))):  # alone
             one = frame.iloc[[row]].reset_index(drop=True)
             np.testing.assert_array_equal(encoder.transform(one)[:, 0], expected[[row]], err_msg=f"{name}, alone")
+    if categories:
+        exported = codes_in_onnx(column, categories)
+        known = [row for row, cell in enumerate(column) if readable_in_onnx(cell)]
+        np.testing.assert_array_equal(exported[known, 0], expected[known], err_msg="ONNX")
+        other_way = len(categories) - 1 - expected
+        np.testing.assert_array_equal(exported[known, 1], other_way[known], err_msg="ONNX, the second column")
     trained = {}
     for name, (path, layout) in files(folder, column).items():
         np.testing.assert_array_equal(scored(path, layout, encoder), expected, err_msg=name)
@@ -159,8 +238,9 @@ def is_number(cell: Cell) -> bool:
     return isinstance(value, float) and abs(value) <= cells.LARGEST and as_text(cell).strip() not in cells.TRUTH
 
 
-def check(column: list[Cell]) -> None:
+def check(column: list[Cell], c_reader: Path | None) -> None:
     numbers = [cell for cell in column if is_number(cell)]
+    check_c(column, c_reader)
     with tempfile.TemporaryDirectory() as folder:
         check_nominal(column, Path(folder))
         if any(cells.read(cell) is not None for cell in numbers):
@@ -168,21 +248,21 @@ def check(column: list[Cell]) -> None:
 
 
 @settings(max_examples=40)
-@given(st.lists(CELLS, min_size=1, max_size=20))
-def test_a_cell_gives_one_number_everywhere(column):
-    check(column)
+@given(column=st.lists(CELLS, min_size=1, max_size=20))
+def test_a_cell_gives_one_number_everywhere(column, c_reader):
+    check(column, c_reader)
 
 
 @pytest.mark.slow
 @pytest.mark.fault
-def test_ten_thousand_cells_give_one_number_everywhere():
+def test_ten_thousand_cells_give_one_number_everywhere(c_reader):
     checked = 0
 
     @settings(max_examples=1000, database=None)
     @given(st.lists(CELLS, min_size=1, max_size=40))
     def run(column):
         nonlocal checked
-        check(column)
+        check(column, c_reader)
         checked += len(column)
 
     while checked < 10_000:

@@ -1,0 +1,1 @@
+"""A fitted ℓ-DEP in forms that run without Python."""

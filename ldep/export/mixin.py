@@ -1,0 +1,29 @@
+"""The methods with which an estimator exports itself."""
+
+from __future__ import annotations
+
+
+class ExportMixin:
+    """Adds `to_onnx` to an ℓ-DEP."""
+
+    def to_onnx(self, *, contributions=True):
+        """Write the model as ONNX, in double precision.
+
+        The ONNX model has the input X, a table of doubles without missing values, and the outputs label, decision,
+        probabilities (if the estimator has `predict_proba`), contributions and bias (those of `explain`). Any
+        onnxruntime since 1.17 runs it.
+
+        Parameters
+        ----------
+        contributions : bool, default=True
+            Whether contributions and bias are among the outputs. Without them the model is faster.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The ONNX model; `model.SerializeToString()` is the content of a file.
+        """
+        from ldep.export.onnx_model import to_onnx
+        from ldep.export.piecewise import piecewise
+
+        return to_onnx(piecewise(self), contributions=contributions)

@@ -1,0 +1,51 @@
+"""The command `ldep export`: a registered model as one file that needs no Python."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from ldep.export.piecewise import NotExportable
+from pipeline.common.errors import UserError
+from pipeline.common.files import replacing
+from pipeline.registry import download
+from pipeline.serving import c_header, onnx_file
+from pipeline.serving.portable import Portable, portable
+
+log = logging.getLogger(__name__)
+SUFFIXES = {".onnx": "onnx", ".h": "c"}
+
+
+def run(uri: str, target: Path, form: str | None = None, contributions: bool = True, root: Path = Path()) -> None:
+    """Write the model of a models:/ address or of a folder. Without `form` the suffix of the file decides."""
+    chosen = form or SUFFIXES.get(target.suffix)
+    if chosen is None:
+        raise UserError(f"{target}: name the file .onnx or .h, or choose --format onnx or --format c.")
+    if target.is_dir():
+        raise UserError(f"{target} is a folder; name the file to write.")
+    try:
+        model = portable(download.load(uri, root))
+    except NotExportable as error:
+        raise UserError(f"{uri} is not exported: {error}") from None
+    content = _onnx(model, contributions) if chosen == "onnx" else c_header.to_c(model, uri).encode()
+    with replacing(target) as part:
+        part.write_bytes(content)
+    log.info("%s: %.0f kB. %s", target, len(content) / 1000, _usage(chosen, model))
+
+
+def _onnx(model: Portable, contributions: bool) -> bytes:
+    try:
+        return onnx_file.to_onnx(model, contributions=contributions).SerializeToString()
+    except ImportError as error:
+        raise UserError(f"{error} The format c needs nothing.") from None
+
+
+def _usage(form: str, model: Portable) -> str:
+    if form == "c":
+        return '#include it, and call ldep_predict(row); its first comment lists the columns. Link with "-lm".'
+    inputs = [
+        f"`{name}` ({len(columns)} columns)"
+        for name, columns in ((onnx_file.NUMBERS, model.numeric), (onnx_file.TEXTS, model.nominal))
+        if columns
+    ]
+    return f"Inputs: {' and '.join(inputs)}; the metadata of the file name the columns."

@@ -1,0 +1,64 @@
+"""The numbers of a served model: all that an exported form needs to answer raw rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import compress
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import StandardScaler
+
+from ldep.export.piecewise import Link, NotExportable, Piecewise, piecewise
+from pipeline.serving.served_model import ServedModel
+
+
+@dataclass(frozen=True)
+class Column:
+    """A raw column that the model uses. `fill` replaces missing cells; a nominal column has categories."""
+
+    name: str
+    categories: list[str] | None
+    fill: float
+
+
+@dataclass(frozen=True)
+class Portable:
+    """Columns in the order of the model's features, the scaler, and the model with its probability."""
+
+    columns: list[Column]
+    mean: np.ndarray
+    scale: np.ndarray
+    model: Piecewise
+
+    @property
+    def numeric(self) -> list[Column]:
+        return [column for column in self.columns if column.categories is None]
+
+    @property
+    def nominal(self) -> list[Column]:
+        return [column for column in self.columns if column.categories is not None]
+
+    @property
+    def fill(self) -> np.ndarray:
+        return np.array([column.fill for column in self.columns])
+
+
+def portable(served: ServedModel) -> Portable:
+    """Return the numbers of a served model; NotExportable names what has no exported form."""
+    encoder, model = served.encoder, piecewise(served.model)
+    kept = np.asarray(encoder.kept_)
+    fill = np.asarray(encoder.fill_, dtype=np.float64)[kept]
+    mean, scale = np.zeros(model.n_features), np.ones(model.n_features)
+    for name, step in served.rest.steps[:-1]:
+        if isinstance(step, SimpleImputer):
+            fill = np.where(np.isnan(fill), step.statistics_, fill)
+        elif isinstance(step, StandardScaler):
+            mean, scale = step.mean_, step.scale_
+        else:
+            raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
+    categories = compress(encoder.categories_, encoder.kept_)
+    columns = [Column(name, known, float(value)) for name, known, value in zip(served.columns, categories, fill)]
+    link = None if served.sigmoid is None else Link("identity", *served.sigmoid)
+    classes = np.array(served.classes, dtype=object)
+    return Portable(columns, mean, scale, replace(model, classes=classes, link=link))

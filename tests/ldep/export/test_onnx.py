@@ -1,0 +1,85 @@
+"""The ONNX model gives the numbers of the estimator: to 1e-12, because sums may be taken in another order."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC
+
+from ldep import LDEPClassifier, LDEPClassifierCV, StreamingLDEPClassifier
+from ldep.export.piecewise import NotExportable, piecewise
+from tests.support.random_models import classifier
+
+
+def outputs(model, X: np.ndarray) -> dict[str, np.ndarray]:
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return dict(zip([output.name for output in session.get_outputs()], session.run(None, {"X": X})))
+
+
+def check_equal(estimator, X: np.ndarray, tolerance: float = 1e-12) -> None:
+    answers, explanation = outputs(estimator.to_onnx(), X), estimator.explain(X)
+    np.testing.assert_array_equal(answers["label"], estimator.predict(X))
+    np.testing.assert_allclose(answers["decision"], estimator.decision_function(X), rtol=0, atol=tolerance)
+    np.testing.assert_allclose(answers["contributions"], explanation.contributions, rtol=0, atol=10 * tolerance)
+    np.testing.assert_allclose(answers["bias"], explanation.bias, rtol=0, atol=10 * tolerance)
+    if hasattr(estimator, "predict_proba"):
+        np.testing.assert_allclose(answers["probabilities"], estimator.predict_proba(X), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["single", "votes", "refit"])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_models(kind, seed):
+    rng = np.random.default_rng(seed)
+    check_equal(classifier(rng, 7, kind), rng.normal(size=(200, 7)))
+
+
+@pytest.mark.parametrize("kind", ["single", "votes"])
+def test_features_with_an_offset_of_1e12(kind):
+    """The centres of the members differ, and no digit of the rows is lost."""
+    rng = np.random.default_rng(0)
+    check_equal(classifier(rng, 4, kind, offset=1e12), 1e12 + rng.normal(size=(200, 4)), tolerance=1e-10)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LDEPClassifier(4, 4, random_state=0),
+        LDEPClassifierCV(pieces=[(4, 4), (1, 1)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
+        LDEPClassifierCV(pieces=[(4, 4)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
+        StreamingLDEPClassifier(4, 4, random_state=0),
+    ],
+    ids=["single", "votes", "refit", "streaming"],
+)
+@pytest.mark.parametrize("labels", [[0, 1], ["a", "b"], [False, True], [1.0, 2.0]], ids=str)
+def test_fitted_models_and_types_of_classes(estimator, labels):
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    check_equal(estimator.fit(X, np.array(labels)[y]), X)
+
+
+def test_contributions_can_be_left_out():
+    estimator = classifier(np.random.default_rng(0), 3, "votes")
+    assert list(outputs(estimator.to_onnx(contributions=False), np.zeros((1, 3)))) == [
+        "label",
+        "decision",
+        "probabilities",
+    ]
+
+
+def test_a_table_without_rows():
+    answers = outputs(classifier(np.random.default_rng(0), 3, "votes").to_onnx(), np.zeros((0, 3)))
+    assert answers["contributions"].shape == (0, 3)
+
+
+def test_other_estimators_are_refused():
+    with pytest.raises(NotExportable, match="SVC cannot be exported; LDEPClassifier"):
+        piecewise(SVC())
+
+
+def test_without_onnx_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx.helper", None)
+    with pytest.raises(ImportError, match=r"install ldep\[onnx\]"):
+        classifier(np.random.default_rng(0), 3, "single").to_onnx()

@@ -1,0 +1,128 @@
+"""ONNX and C answer raw rows, with gaps and unusual spellings, as the served model does: the same class, numbers to
+1e-12, and the contributions too."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from ldep.export.piecewise import NotExportable
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.serving import c_cells, c_header, onnx_file
+from pipeline.serving.portable import portable
+from pipeline.serving.served_model import ServedModel
+from tests.support import c_program, random_models
+
+SHAPES = [(4, 3), (3, 0), (0, 2)]
+needs_compiler = pytest.mark.skipif(c_program.compiler() is None, reason="there is no C compiler")
+
+
+def expected(served: ServedModel, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    X = served.numbers(frame)
+    positive, decision = served.score(X)
+    contributions, bias = served.explain(X)
+    return {
+        "class": positive.astype(int),
+        "decision": decision,
+        "probability": served.sigmoid(decision),
+        "bias": bias,
+        "contributions": contributions,
+    }
+
+
+def onnx_session(served: ServedModel) -> onnxruntime.InferenceSession:
+    content = onnx_file.to_onnx(portable(served)).SerializeToString()
+    return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+
+
+def onnx_inputs(session: onnxruntime.InferenceSession, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    columns = session.get_modelmeta().custom_metadata_map
+    types = {"tensor(double)": np.float64, "tensor(string)": object}
+    return {
+        part.name: frame[json.loads(columns[part.name])].to_numpy(types[part.type]) for part in session.get_inputs()
+    }
+
+
+def check_equal(answers: dict[str, np.ndarray], exact: dict[str, np.ndarray]) -> None:
+    np.testing.assert_array_equal(answers["class"], exact["class"])
+    for name in ("decision", "probability", "bias", "contributions"):
+        np.testing.assert_allclose(answers[name], exact[name], rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", ["single", "votes", "refit"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_onnx_answers_raw_rows(kind, shape):
+    rng = np.random.default_rng(0)
+    served = random_models.served(rng, kind, *shape)
+    frame = random_models.rows(rng, 300, *shape)
+    session = onnx_session(served)
+    names = [output.name for output in session.get_outputs()]
+    answers = dict(zip(names, session.run(None, onnx_inputs(session, frame))))
+    assert set(answers["label"]) <= set(served.classes)
+    answers |= {"class": np.array([served.classes.index(label) for label in answers["label"]])}
+    check_equal(answers | {"probability": answers["probabilities"][:, 1]}, expected(served, frame))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("votes", SHAPES[0]), ("single", SHAPES[1]), ("refit", SHAPES[2])], ids=str
+)
+def test_c_answers_raw_rows(kind, shape, tmp_path):
+    rng = np.random.default_rng(1)
+    served = random_models.served(rng, kind, *shape)
+    frame = random_models.rows(rng, 300, *shape)
+    model = portable(served)
+    check_equal(c_program.answers(c_program.build(model, tmp_path), model, frame), expected(served, frame))
+
+
+@needs_compiler
+def test_c_refuses_numbers_out_of_range(tmp_path):
+    rng = np.random.default_rng(2)
+    model = portable(random_models.served(rng, "single", 1, 1))
+    program = c_program.build(model, tmp_path)
+    frame = pd.DataFrame([["1e200", "red"], ["inf", "red"], ["text", "red"], ["1", "red"]])
+    frame.columns = pd.Index([column.name for column in model.columns])
+    answers = c_program.answers(program, model, frame)
+    assert answers["class"][:3].tolist() == [-1, -1, -1]
+    assert np.isnan(answers["decision"]).tolist() == [True, True, True, False]
+
+
+def test_an_imputer_of_each_fold_is_exported():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [np.nan] * 3})
+    encoder = RawEncoder(impute=False).fit(frame)
+    imputer = SimpleImputer(keep_empty_features=True).fit(encoder.transform(frame))
+    scaler = StandardScaler().fit(imputer.transform(encoder.transform(frame)))
+    model = random_models.classifier(np.random.default_rng(0), 2, "single")
+    pipe = Pipeline([("encode", encoder), ("impute", imputer), ("scale", scaler), ("model", model)])
+    assert portable(ServedModel(pipe, None)).fill.tolist() == [2.0, 0.0]
+
+
+def test_an_unknown_step_is_refused():
+    served = random_models.served(np.random.default_rng(0), "single", 2, 0)
+    X = np.zeros((2, len(served.columns)))
+    pipe = Pipeline([served.pipe.steps[0], ("minmax", MinMaxScaler().fit(X)), served.pipe.steps[-1]])
+    with pytest.raises(NotExportable, match=r"The step 'minmax' of the pipeline \(MinMaxScaler\) cannot be exported"):
+        portable(ServedModel(pipe, None))
+
+
+def test_identifiers_of_columns_are_unique_in_c():
+    names = ["a b", "a-b", "A_B", "größe", "columns", "???", "1"]
+    assert list(c_header.identifiers(names).values()) == ["a_b", "a_b_2", "A_B_3", "gr_e", "columns_2", "column", "1"]
+
+
+def test_texts_of_any_kind_are_c_literals():
+    assert c_cells.quoted('a"b\\?\né') == r'"a\042b\134\077\012\303\251"'
+
+
+def test_a_model_without_probability_has_no_such_function():
+    served = random_models.served(np.random.default_rng(0), "single", 2, 0)
+    model = portable(served)
+    assert "ldep_probabilities" not in c_header.to_c(replace(model, model=replace(model.model, link=None)), "without")

@@ -1,0 +1,90 @@
+"""A C program around an exported header: it reads rows of text cells and prints the answers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.serving.c_header import identifiers, to_c
+from pipeline.serving.portable import Portable
+
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
+# Cells are texts that end with a NUL, one after the other.
+MAIN = """\
+#include <stdio.h>
+#include "model.h"
+#define CELL 4096
+static double (*const readers[])(const char *) = {@READERS@};
+int main(void)
+{
+    static char cell[CELL];
+    double row[LDEP_COLUMNS], shares[LDEP_COLUMNS], p[2];
+    int column = 0, length = 0, letter, k;
+    while ((letter = getchar()) != EOF) {
+        cell[length++] = (char)letter;
+        if (letter != 0) continue;
+        length = 0;
+        row[column] = readers[column](cell);
+        if (++column < LDEP_COLUMNS) continue;
+        column = 0;
+        ldep_probabilities(row, p);
+        printf("%d %.17g %.17g %.17g", ldep_predict(row), ldep_decision(row), p[1], ldep_contributions(row, shares));
+        for (k = 0; k < LDEP_COLUMNS; k++) printf(" %.17g", shares[k]);
+        for (k = 0; k < LDEP_COLUMNS; k++) printf(" %.17g", row[k]);
+        printf("\\n");
+    }
+    return 0;
+}
+"""
+
+
+def compiler() -> str | None:
+    return shutil.which("gcc") or shutil.which("cc")
+
+
+def build(portable: Portable, folder: Path) -> Path:
+    """Compile the program around the header of a model."""
+    (folder / "model.h").write_text(to_c(portable, "test */ model"), encoding="utf-8")
+    known = identifiers(column.name for column in portable.columns)
+    readers = [
+        "ldep_number" if column.categories is None else f"ldep_encode_{known[column.name]}"
+        for column in portable.columns
+    ]
+    return compiled(MAIN.replace("@READERS@", ", ".join(readers)), folder)
+
+
+def compiled(source: str, folder: Path) -> Path:
+    """Compile a source in a folder; warnings are errors."""
+    command = compiler()
+    assert command is not None
+    (folder / "main.c").write_text(source, encoding="utf-8")
+    program = folder / "program"
+    subprocess.run([command, *FLAGS, "-o", program, folder / "main.c", "-lm"], check=True)
+    return program
+
+
+def answers(program: Path, portable: Portable, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Send the cells as texts, numbers with all their digits; return the columns of the answers."""
+    texts = frame[[column.name for column in portable.columns]].to_numpy(dtype=object)
+    sent = b"".join(_text(cell).encode() + b"\0" for row in texts for cell in row)
+    lines = subprocess.run([program], input=sent, capture_output=True, check=True).stdout.decode().splitlines()
+    table = np.array([line.split() for line in lines], dtype=np.float64).reshape(len(frame), -1)
+    width = len(portable.columns)
+    return {
+        "class": table[:, 0].astype(int),
+        "decision": table[:, 1],
+        "probability": table[:, 2],
+        "bias": table[:, 3],
+        "contributions": table[:, 4 : 4 + width],
+        "cells": table[:, 4 + width :],
+    }
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, str):
+        return cell
+    return "" if cell is None or cell != cell else repr(float(cell))  # type: ignore[arg-type]

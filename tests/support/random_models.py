@@ -1,0 +1,88 @@
+"""Served models with random numbers, and raw rows with gaps and unusual spellings; only the encoder is fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ldep import LDEPClassifier, LDEPClassifierCV
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.served_model import ServedModel
+
+CATEGORIES = ["red", "two words", "größe", "1", "2.50", "TRUE", 'say "x"??/', "a\\b", "a, b", "x\ty"]
+SPELLINGS = ["red", " red ", "Red", "two words", "two  words", "größe\u00a0", "1", "01", "+1.0", "1e0", "true", "2.5"]
+SPELLINGS += [
+    "2.50",
+    "25e-1",
+    "TRUE",
+    'say "x"??/',
+    "a\\b",
+    "a, b",
+    "x\ty",
+    "",
+    "NA",
+    "?",
+    " nan",
+    "inf",
+    "other",
+    "1_0",
+]
+
+
+def member(rng: np.random.Generator, n_features: int, sizes: tuple[int, int], center: np.ndarray) -> LDEPClassifier:
+    """A model as if it were fitted."""
+    model = LDEPClassifier(*sizes)
+    model.classes_, model.n_features_in_, model.n_iter_ = np.array(["no", "yes"]), n_features, 1
+    model._set_pieces(rng.normal(size=(sum(sizes), n_features + 1)))
+    model.center_ = center
+    return model
+
+
+def classifier(rng: np.random.Generator, n_features: int, kind: str, offset: float = 0.0) -> Any:
+    """A model of the kind "single", "votes" or "refit", for features around an offset."""
+    sizes = [(3, 5), (5, 3), (1, 1), (5, 5), (4, 1)]
+    if kind == "single":
+        return member(rng, n_features, sizes[rng.integers(5)], np.full(n_features, offset))
+    count = 1 if kind == "refit" else 5
+    model = LDEPClassifierCV()
+    model.estimators_ = [
+        member(rng, n_features, sizes[k], (offset + rng.normal(size=n_features)) if offset else np.zeros(n_features))
+        for k in range(count)
+    ]
+    model.weights_ = rng.dirichlet(np.ones(count))
+    model.classes_, model.n_features_in_ = np.array(["no", "yes"]), n_features
+    model.link_, model.threshold_, model._clipped = (1.3, -0.2), 0.1 * rng.normal(), kind == "votes"
+    return model
+
+
+def rows(rng: np.random.Generator, count: int, n_numeric: int, n_nominal: int) -> pd.DataFrame:
+    """Raw cells: numbers with gaps, and texts in unusual spellings. The kinds of columns alternate."""
+    columns: dict[str, Any] = {}
+    for k in range(n_numeric):
+        values = rng.normal(size=count) * 10.0 ** rng.integers(-3, 4)
+        values[rng.random(count) < 0.2] = np.nan
+        columns[f"{2 * k} größe (cm)"] = values
+    for k in range(n_nominal):
+        columns[f"{2 * k + 1} colour"] = rng.choice(np.array(SPELLINGS, dtype=object), size=count)
+    return pd.DataFrame({name: columns[name] for name in sorted(columns)})
+
+
+def served(rng: np.random.Generator, kind: str, n_numeric: int, n_nominal: int) -> ServedModel:
+    """A served model; its encoder is fitted on random rows, in which one nominal column may be empty."""
+    frame = rows(rng, 50, n_numeric, n_nominal)
+    for name in frame.columns:
+        if "colour" in name:
+            frame[name] = pd.Categorical(rng.choice(CATEGORIES, size=50), categories=CATEGORIES)
+    if n_numeric > 1 and rng.random() < 0.5:
+        frame.iloc[:, 0] = np.nan
+    encoder = RawEncoder().fit(frame)
+    X = encoder.transform(frame)
+    pipe = Pipeline(
+        [("encode", encoder), ("scale", StandardScaler().fit(X)), ("model", classifier(rng, X.shape[1], kind))]
+    )
+    return ServedModel(pipe, Sigmoid(1.7, -0.3))
