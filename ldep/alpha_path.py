@@ -19,7 +19,6 @@ import numpy as np
 from ldep.conditioning import RANK_TOL, Coordinates, condition
 from ldep.initialization import quick_kmeans
 from ldep.pieces import LinearPieces
-from ldep.pieces.base import is_affine_in_theta
 from ldep.problem import Problem
 from ldep.samples import Samples
 from ldep.solvers import anneal, linear
@@ -119,7 +118,7 @@ def follow(
     for alpha in alphas:
         problem, scale = shared.problem(group_sizes, alpha)
         scale = np.append(scale, 1.0)
-        if is_affine_in_theta(problem.pieces) and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
+        if group_sizes == (1, 1) and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
             theta, n_steps, converged = linear.solve(problem)
             solution = Solution(theta, problem.objective(theta), {"objective": [], "seconds": []}, n_steps, converged)
         elif table is None:

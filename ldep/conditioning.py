@@ -1,14 +1,14 @@
 """Coordinates in which the ℓ-DEP is easy to train.
 
-tau does not depend on the affine coordinates in which the features are written, so a solver may choose its own. With C
-the covariance of the features, P the matrix of the penalty alpha/2 sum_p w_p^T P w_p and kappa = alpha r / m, where r
-is the number of pieces, the curvature of F along the slopes of a piece is close to a multiple of C + kappa P: the loss
-contributes C, as each piece is active on about m / r samples, and the penalty contributes alpha P. `condition` finds B
-with
+The model does not depend on the affine coordinates of the features, so a solver may choose its own. With C the
+covariance of the features, P the matrix of the penalty alpha/2 sum_p w_p^T P w_p and kappa = alpha r / m, where r is
+the number of pieces of all groups, the curvature of F along the slopes of a piece is close to a multiple of
+C + kappa P: the loss contributes C, as each piece is active on about m / r samples, and the penalty contributes
+alpha P. `condition` finds B with
 
     B^T (C + kappa P) B = I   and   alpha B^T P B = diag(ridge),
 
-writes z = B^T (x - mean), and states the same problem in z: same tau, same F, round level sets. Directions in which
+writes z = B^T (x - mean), and states the same problem in z: same scores, same F, round level sets. Directions in which
 the data do not vary (constant columns, the difference of duplicate ones) are left out.
 """
 

@@ -199,12 +199,13 @@ def _fit_paths(
         shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, smallest_alpha)
         for number, path in paths:
             rng = np.random.default_rng([*seeds, number])
-            solutions = follow(shared, (path.r1, path.r2), path.alphas, rng, tol=tol, max_iter=max_iter)
+            group_sizes = path.r1, path.r2
+            solutions = follow(shared, group_sizes, path.alphas, rng, tol=tol, max_iter=max_iter)
             fits[number] = []
             began = time.perf_counter()
             for params, solution in zip(path.params(), solutions):
                 model = LDEPClassifier(**params, init="kmeans", n_init=1, tol=tol, max_iter=max_iter)
-                model._set_solution(shared.coordinates, solution.theta)
+                model._set_solution(shared.coordinates, solution.theta, group_sizes)
                 model.objective_, model.history_, model.n_iter_ = solution.objective, solution.history, solution.n_iter
                 decision = model._tau(X_test)
                 ended = time.perf_counter()

@@ -5,7 +5,7 @@ In the region where piece i of the dilation and piece j of the erosion are activ
     tau(x) = (w_i - m_j) . x + (c_i - d_j).
 
 The contribution of feature f is (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to tau, with nothing left over
-and nothing approximated.
+and nothing approximated. With more than two classes the same holds of the difference s_k - s_l of two maxima.
 """
 
 from __future__ import annotations
@@ -39,6 +39,32 @@ class Explanation(NamedTuple):
     erosion: np.ndarray
 
 
+class PairExplanation(NamedTuple):
+    """The comparison of two classes on some rows, one entry per row.
+
+    Attributes
+    ----------
+    contributions : ndarray of shape (n_samples, n_features)
+        Share of each feature.
+    bias : ndarray of shape (n_samples,)
+        Share of the offsets.
+    decision : ndarray of shape (n_samples,)
+        s_k - s_l: the sum of all shares.
+    label, rival : ndarray of shape (n_samples,)
+        The classes k and l.
+    label_piece, rival_piece : ndarray of shape (n_samples,)
+        Their active pieces.
+    """
+
+    contributions: np.ndarray
+    bias: np.ndarray
+    decision: np.ndarray
+    label: np.ndarray
+    rival: np.ndarray
+    label_piece: np.ndarray
+    rival_piece: np.ndarray
+
+
 def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d: np.ndarray) -> Explanation:
     """The explanation of the ℓ-DEP with these pieces."""
     i = (X @ W.T + c).argmax(axis=1)
@@ -48,19 +74,65 @@ def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d
     return Explanation(contributions, bias, contributions.sum(axis=1) + bias, i, j)
 
 
-def like_input(explanation: Explanation, X):
+def explain_pair(
+    X: np.ndarray, coefs: list[np.ndarray], offsets: list[np.ndarray], pair: tuple[int, int] | None
+) -> PairExplanation:
+    """Compare two classes on each row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    coefs, offsets : list of ndarrays of shape (n_pieces, n_features) and (n_pieces,)
+        The pieces of each class.
+    pair : tuple of int or None
+        Indices of the two classes; None is the class with the largest score of each row, and the second largest.
+
+    Returns
+    -------
+    explanation : PairExplanation
+        The comparison, with indices of classes in `label` and `rival`.
+    """
+    rows, n_classes = np.arange(len(X)), len(coefs)
+    maxima, active = np.empty((n_classes, len(X))), np.empty((n_classes, len(X)), dtype=np.intp)
+    for k, (slopes, offset) in enumerate(zip(coefs, offsets)):
+        scores = X @ slopes.T + offset
+        active[k] = scores.argmax(axis=1)
+        maxima[k] = scores[rows, active[k]]
+    if pair is None:
+        label = maxima.argmax(axis=0)
+        maxima[label, rows] = -np.inf
+        rival = maxima.argmax(axis=0)
+    else:
+        label, rival = np.full(len(X), pair[0]), np.full(len(X), pair[1])
+    contributions, bias = np.empty(X.shape), np.empty(len(X))
+    for k in range(n_classes):
+        won = np.flatnonzero(label == k)
+        contributions[won], bias[won] = coefs[k][active[k, won]], offsets[k][active[k, won]]
+    for k in range(n_classes):
+        lost = np.flatnonzero(rival == k)
+        contributions[lost] -= coefs[k][active[k, lost]]
+        bias[lost] -= offsets[k][active[k, lost]]
+    contributions *= X
+    decision = contributions.sum(axis=1) + bias
+    return PairExplanation(contributions, bias, decision, label, rival, active[label, rows], active[rival, rows])
+
+
+def like_input(explanation: Explanation | PairExplanation, X):
     """A frame of the same library when X is a pandas or polars DataFrame, else the arrays.
 
-    Its columns are those of X with the contributions, then bias, decision, and the active pieces. A feature that has
-    one of these names keeps it, and the other column gets an underscore.
+    Its columns are those of X with the contributions, then bias, decision, the classes of a pair, and the active
+    pieces. A feature that has one of these names keeps it, and the other column gets an underscore.
     """
     if not is_frame(X):
         return explanation
-    extra = {"bias": explanation.bias, "decision": explanation.decision}
-    for group, pieces in (("dilation", explanation.dilation), ("erosion", explanation.erosion)):
-        if pieces.ndim == 1:
+    extra = explanation._asdict()
+    del extra["contributions"]
+    for group in ("dilation", "erosion"):
+        pieces = extra.pop(group, None)
+        if pieces is not None and pieces.ndim == 1:
             extra[f"{group}_piece"] = pieces
-        else:
+        elif pieces is not None:
             extra |= {f"{group}_piece_{k}": column for k, column in enumerate(pieces.T)}
     taken = set(X.columns)
     named = {name + "_" * (name in taken): values for name, values in extra.items()}

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 
 from ldep.pieces import AffinePieces, LinearPieces, MorphologicalPieces
 from ldep.pieces.base import is_affine_in_theta
-from ldep.problem import Problem
+from ldep.problem import Problem, own_group
 
 # k-means sees at most this many samples of a class: its centres are a start, not a result.
 KMEANS_SAMPLES = 5000
@@ -48,15 +48,15 @@ def quick_kmeans(problem: Problem[AffinePieces], rng: np.random.Generator) -> np
 def _from_centres(problem: Problem[AffinePieces], rng: np.random.Generator, centres_of: CentresOf) -> np.ndarray:
     """Give each centre of a class one piece of that class.
 
-    2 mu . x - |mu|^2 is largest for the centre mu nearest to x. tau is then the squared distance to the nearest centre
-    of the negatives minus that to the nearest centre of the positives. A line search scales it to the margin.
+    2 mu . x - |mu|^2 is largest for the centre mu nearest to x. The margin is then the squared distance to the nearest
+    centre of another class minus that to the nearest centre of the own class. A line search scales it.
     """
     pieces = problem.pieces
     if pieces.n_features == 0:  # no feature varies: there is nothing to cluster
         return random_weights(problem, rng)
     tables = []
-    for sign, n_pieces in zip((1.0, -1.0), pieces.group_sizes):
-        centres = centres_of(_class_points(problem, sign, rng), n_pieces, rng)
+    for group, n_pieces in enumerate(pieces.group_sizes):
+        centres = centres_of(_class_points(problem, group, rng), n_pieces, rng)
         tables.append(np.column_stack([2.0 * centres, -np.square(centres).sum(axis=1)]))
     table = np.vstack(tables)
     table -= table.mean(axis=0)
@@ -65,9 +65,9 @@ def _from_centres(problem: Problem[AffinePieces], rng: np.random.Generator, cent
     return min(candidates, key=problem.objective)
 
 
-def _class_points(problem: Problem, sign: float, rng: np.random.Generator) -> np.ndarray:
-    """Samples of a class, at most as many as are needed for a start."""
-    rows = np.flatnonzero((problem.y == sign) & (problem.weight > 0))
+def _class_points(problem: Problem, group: int, rng: np.random.Generator) -> np.ndarray:
+    """Samples of the class of a group, at most as many as are needed for a start."""
+    rows = np.flatnonzero((own_group(problem.pieces, problem.y) == group) & (problem.weight > 0))
     if len(rows) > KMEANS_SAMPLES:
         rows = rng.choice(rows, KMEANS_SAMPLES, replace=False)
     return problem.X[rows]

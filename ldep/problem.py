@@ -1,15 +1,22 @@
 """The training problem, stated once for all solvers.
 
-    minimise over theta   F(theta) = sum_k s_k max(0, 1 - y_k tau(x_k)) + 1/2 sum_p sum_j ridge_j w_pj^2
+    minimise over theta   F(theta) = sum_k s_k max(0, 1 - margin(x_k)) + 1/2 sum_p sum_j ridge_j w_pj^2
 
-with y_k = +1 or -1, the sample weights s_k, and the slopes w_p of piece p, of both groups. In the user's coordinates
-every ridge_j is alpha. alpha = 0 and s_k = 1 is the problem of the paper [1]_: at an optimum its slack xi_k is
+with the sample weights s_k and the slopes w_p of piece p, of all groups. In the user's coordinates every ridge_j is
+alpha. Each group of pieces is the maximum of one class. The margin of a sample is the maximum of its own class minus
+the largest maximum of another one; it is negative where the sample is misclassified. This is the multiclass hinge of
+Crammer and Singer [2]_.
+
+With two classes the first group (the dilation) belongs to y_k = +1, the second (the erosion) to y_k = -1, and the
+margin is y_k tau(x_k). alpha = 0 and s_k = 1 is then the problem of the paper [1]_: at an optimum its slack xi_k is
 1 - y_k tau(x_k), and it minimises sum_k max(xi_k, 0).
 
 References
 ----------
 .. [1] A. L. Oliveira and M. E. Valle, "Linear dilation-erosion perceptron trained using a convex-concave procedure",
    arXiv:2011.06512, 2020.
+.. [2] K. Crammer and Y. Singer, "On the algorithmic implementation of multiclass kernel-based vector machines", Journal
+   of Machine Learning Research 2 (2001), 265-292.
 """
 
 from __future__ import annotations
@@ -58,7 +65,7 @@ class Problem(FiniteSumProblem[P]):
     X : ndarray of shape (n_samples, n_features)
         The samples.
     y : ndarray of shape (n_samples,)
-        Their classes, as -1 and +1.
+        Their classes: +1 (first group) and -1 (second group) when there are two groups, else the index of the group.
     weight : ndarray of shape (n_samples,)
         Their weights s_k.
     pieces : Pieces
@@ -73,13 +80,13 @@ class Problem(FiniteSumProblem[P]):
     pieces: P
     ridge: np.ndarray
 
-    def tau(self, theta: np.ndarray) -> np.ndarray:
-        """Decision value of every sample."""
-        return decision_values(self.pieces, self.pieces.scores(theta, self.X))
+    def margins(self, theta: np.ndarray) -> np.ndarray:
+        """Margin of every sample."""
+        return margins(self.pieces, self.pieces.scores(theta, self.X), self.y)
 
     def hinge(self, theta: np.ndarray) -> float:
         """The weighted hinge loss."""
-        return float(self.weight @ np.maximum(0.0, 1.0 - self.y * self.tau(theta)))
+        return float(self.weight @ np.maximum(0.0, 1.0 - self.margins(theta)))
 
     def objective(self, theta: np.ndarray) -> float:
         """F(theta)."""
@@ -92,10 +99,20 @@ class Problem(FiniteSumProblem[P]):
             yield self.X[rows], self.y[rows], self.weight[rows]
 
 
-def decision_values(pieces: Pieces, scores: np.ndarray) -> np.ndarray:
-    """tau from a score matrix: the dilation's maximum minus the erosion's."""
-    dilation, erosion = groups(pieces)
-    return scores[dilation].max(axis=0) - scores[erosion].max(axis=0)
+def margins(pieces: Pieces, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Margins from a score matrix: the maximum of the own class minus the largest of another class."""
+    maxima = np.array([scores[group].max(axis=0) for group in groups(pieces)])
+    if len(maxima) == 2:
+        return y * (maxima[0] - maxima[1])
+    own = own_group(pieces, y), np.arange(len(y))
+    own_maximum = maxima[own]
+    maxima[own] = -np.inf
+    return own_maximum - maxima.max(axis=0)
+
+
+def own_group(pieces: Pieces, y: np.ndarray) -> np.ndarray:
+    """Index of the group that belongs to the class of each sample."""
+    return (y < 0).astype(np.intp) if len(pieces.group_sizes) == 2 else y.astype(np.intp)
 
 
 def has_affine_pieces(problem: Problem[Pieces]) -> TypeGuard[Problem[AffinePieces]]:

@@ -14,28 +14,49 @@ from sklearn.utils.validation import check_non_negative
 
 
 class Samples(NamedTuple):
-    """Checked samples, with y = -1 or +1."""
+    """Checked samples. y is -1 or +1 when there are two classes, else the index of the class."""
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
 
 
-def two_classes(y: np.ndarray, estimator: str) -> tuple[np.ndarray, np.ndarray]:
-    """The two classes, and y as -1 (the first class) and +1 (the second)."""
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+def encode_classes(y: np.ndarray, estimator: str) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in ascending order, and y as `Samples` has it."""
+    kind = _check_labels(y)
     classes, codes = np.unique(y, return_inverse=True)
-    if kind != "binary" or len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. For more than two classes "
-            f"wrap the estimator: sklearn.multiclass.OneVsRestClassifier({estimator}())."
-        )
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(f"{estimator} needs one class per row, but the type of y is {kind}.")
     if len(classes) < 2:
         raise ValueError(
             f"{estimator} needs samples of two classes, but y holds the one class {classes.tolist()[0]!r} only."
         )
-    return classes, 2.0 * codes - 1.0
+    return classes, 2.0 * codes - 1.0 if len(classes) == 2 else codes.astype(np.float64)
+
+
+def two_classes(y: np.ndarray, estimator: str) -> tuple[np.ndarray, np.ndarray]:
+    """The two classes, and y as -1 (the first class) and +1 (the second)."""
+    kind = _check_labels(y)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. For more than two classes "
+            f"wrap the estimator: sklearn.multiclass.OneVsRestClassifier({estimator}())."
+        )
+    return encode_classes(y, estimator)
+
+
+def _check_labels(y: np.ndarray) -> str:
+    """The kind of target, or an error when it has no classes."""
+    types = {type(label).__name__ for label in y} if y.dtype == object else set()
+    if "str" in types and len(types) > 1:
+        raise ValueError(f"The labels in y must be of one type, but there are {', '.join(sorted(types))}.")
+    check_classification_targets(y)
+    return type_of_target(y, input_name="y", raise_unknown=True)
+
+
+def own_class(y: np.ndarray, n_classes: int) -> np.ndarray:
+    """Index of the class of each sample, from y as `Samples` has it."""
+    return (y > 0).astype(np.intp) if n_classes == 2 else y.astype(np.intp)
 
 
 def check_weights(sample_weight, y: np.ndarray, class_weight) -> np.ndarray:
@@ -85,10 +106,15 @@ def _balanced(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return factors[codes]
 
 
-def check_both_present(y: np.ndarray, weight: np.ndarray, estimator: str) -> None:
-    """Refuse weights that remove one class."""
-    if not ((weight[y > 0] > 0).any() and (weight[y < 0] > 0).any()):
-        raise ValueError(f"{estimator} needs samples of two classes: every sample of one class has weight zero.")
+def check_all_present(y: np.ndarray, weight: np.ndarray, classes: np.ndarray, estimator: str) -> None:
+    """Refuse weights that remove a class."""
+    present = np.unique(own_class(y[weight > 0], len(classes)))
+    absent = np.delete(classes, present)
+    if len(absent):
+        raise ValueError(
+            f"{estimator} needs samples of {'two' if len(classes) == 2 else 'all'} classes: every sample of class "
+            f"{absent.tolist()[0]!r} has weight zero."
+        )
 
 
 def merge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
@@ -102,7 +128,7 @@ def merge(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
     X : ndarray of shape (n_samples, n_features)
         The samples.
     y : ndarray of shape (n_samples,)
-        Their classes, as -1 and +1.
+        Their classes, as `Samples` has them.
     weight : ndarray of shape (n_samples,)
         Their weights.
 

@@ -1,4 +1,4 @@
-"""What all binary classifiers with a decision function tau share."""
+"""What all classifiers with a decision function share."""
 
 from __future__ import annotations
 
@@ -14,31 +14,39 @@ LARGEST_VALUE = 1e150
 
 
 class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base class of classifiers that predict by the sign of tau: classes_[1] where tau >= 0, classes_[0] elsewhere.
+    """Base class of classifiers for two classes: classes_[1] is predicted where tau >= 0, classes_[0] elsewhere.
 
-    Subclasses implement `fit` and `_tau`.
+    Subclasses implement `fit` and `_tau`. Those that take more than two classes set `_multi_class`, and `_tau` returns
+    one column per class when there are more than two.
     """
+
+    _multi_class = False
 
     @abstractmethod
     def _tau(self, X: np.ndarray) -> np.ndarray:
         """Decision value of each row of a checked X."""
 
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The classes, and y as `Samples` has it."""
+        encode = samples.encode_classes if self._multi_class else samples.two_classes
+        return encode(y, type(self).__name__)
+
     def _check_rows(self, X, y, sample_weight) -> samples.Samples:
-        """Check the input of a fit, set classes_, and return the rows in their order, with y = -1 or +1."""
+        """Check the input of a fit, set classes_, and return the rows in their order."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         name = type(self).__name__
-        self.classes_, signs = samples.two_classes(y, name)
+        self.classes_, encoded = self._encode(y)
         weight = samples.check_weights(sample_weight, y, getattr(self, "class_weight", None))
-        samples.check_both_present(signs, weight, name)
+        samples.check_all_present(encoded, weight, self.classes_, name)
         check_magnitude(X, name)
-        return samples.Samples(X, signs, weight)
+        return samples.Samples(X, encoded, weight)
 
     def _check_samples(self, X, y, sample_weight) -> samples.Samples:
         """Check the input of a fit, set classes_, and return the distinct rows, which are all that a fit depends on."""
         return samples.merge(*self._check_rows(X, y, sample_weight))
 
     def decision_function(self, X):
-        """Compute the decision value tau of each row.
+        """Compute the decision values of each row.
 
         Parameters
         ----------
@@ -47,8 +55,9 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        tau : ndarray of shape (n_samples,)
-            Decision values; `classes_[1]` is predicted where they are not negative.
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes tau: `classes_[1]` is predicted where it is not negative. With more, one column per class:
+            the largest is predicted.
         """
         check_is_fitted(self)
         return self._tau(validate_data(self, X, dtype=np.float64, order="C", reset=False))
@@ -66,12 +75,12 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
         y : ndarray of shape (n_samples,)
             Predicted classes.
         """
-        tau = self.decision_function(X)
-        return self.classes_[(tau >= 0).astype(int)]
+        decision = self.decision_function(X)
+        return self.classes_[(decision >= 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._multi_class
         return tags
 
 

@@ -1,4 +1,4 @@
-"""The linear dilation-erosion perceptron."""
+"""The linear dilation-erosion perceptron, for two and more classes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from ldep.training import best_of_starts, check_options
 
 
 class LDEPClassifier(LinearPiecesClassifier):
-    """Linear dilation-erosion perceptron: the difference of two maxima of affine functions.
+    """Linear dilation-erosion perceptron: one maximum of affine functions per class.
 
-    tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign [1]_. Training minimises the hinge
-    loss plus `alpha / 2` times the squared norm of the slopes.
+    With two classes tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign [1]_. With more,
+    class k has the score s_k(x) = max_i(w_ki . x + c_ki), and the largest is predicted; tau is s_1 - s_0. Training
+    minimises the hinge loss, of [2]_ with more than two classes, plus `alpha / 2` times the squared norm of the slopes.
 
     Parameters
     ----------
     r1, r2 : int, default=10
-        Number of affine pieces of the dilation (first maximum) and of the erosion (second).
+        Number of affine pieces of the dilation (first maximum, of the second class) and of the erosion (second maximum,
+        of the first class). With more than two classes every class has r1 pieces, and r2 must be equal to r1.
     alpha : float, default=1.0
         Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with
         r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha.
@@ -36,7 +38,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         features. The model is then the same in all affine coordinates, and no scaler is needed.
     solver : {"anneal", "ccp", "dccp"}, default="anneal"
         "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
-        exact subproblems. "dccp" is the paper's program in CVXPY and DCCP; it is slow, and serves as a reference.
+        exact subproblems. "dccp" is the paper's program in CVXPY and DCCP; it is slow, serves as a reference, and takes
+        two classes only.
     solver_options : dict, default=None
         Further options of the solver, such as `{"cvx_solver": "MOSEK"}` for "dccp".
     init : {"auto", "kmeans", "random"}, default="auto"
@@ -49,7 +52,7 @@ class LDEPClassifier(LinearPiecesClassifier):
     tol : float, default=1e-3
         A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share.
     class_weight : dict or "balanced", default=None
-        Weights of the classes. "balanced" gives both classes the same total weight, sample weights included.
+        Weights of the classes. "balanced" gives all classes the same total weight, sample weights included.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
@@ -57,19 +60,22 @@ class LDEPClassifier(LinearPiecesClassifier):
 
     Attributes
     ----------
+    coefs_, intercepts_ : list of ndarrays of shape (n_pieces, n_features), (n_pieces,)
+        Pieces of each class, in the order of `classes_`.
     W_, c_ : ndarray of shape (r1, n_features), (r1,)
-        Pieces of the dilation.
+        Pieces of the dilation, which are those of the second class. With two classes only.
     M_, d_ : ndarray of shape (r2, n_features), (r2,)
-        Pieces of the erosion.
+        Pieces of the erosion, which are those of the first class. With two classes only.
     center_ : ndarray of shape (n_features,)
-        Origin from which tau and its explanation are computed: the training mean of features that lie more than 1000
-        standard deviations from zero, and 0 for all others.
-    offsets_at_center_ : ndarray of shape (r1 + r2,)
-        Values of the pieces at `center_`; they are `c_` and `d_` where that is 0.
+        Origin from which the scores and their explanation are computed: the training mean of features that lie more
+        than 1000 standard deviations from zero, and 0 for all others.
+    offsets_at_center_ : ndarray of shape (n_pieces,)
+        Values of all pieces at `center_`: those of the dilation, then of the erosion; with more than two classes in the
+        order of `classes_`. They are the intercepts where the centre is 0.
     beta_, R1_, a_, R2_, b_ : float and ndarrays
-        The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b).
-    classes_ : ndarray of shape (2,)
-        The classes; the second one is predicted where tau >= 0.
+        The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b). With two classes only.
+    classes_ : ndarray of shape (n_classes,)
+        The classes. Of two, the second one is predicted where tau >= 0.
     objective_ : float
         The value of the training problem at the solution.
     history_ : dict
@@ -83,6 +89,8 @@ class LDEPClassifier(LinearPiecesClassifier):
     ----------
     .. [1] A. L. Oliveira and M. E. Valle, "Linear dilation-erosion perceptron trained using a convex-concave
        procedure", arXiv:2011.06512, 2020.
+    .. [2] K. Crammer and Y. Singer, "On the algorithmic implementation of multiclass kernel-based vector machines",
+       Journal of Machine Learning Research 2 (2001), 265-292.
 
     Examples
     --------
@@ -150,7 +158,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, of which there must be two.
+            Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples' losses; None is 1.
 
@@ -161,9 +169,10 @@ class LDEPClassifier(LinearPiecesClassifier):
         """
         options = check_options(self.solver, self.solver_options)
         samples = self._check_samples(X, y, sample_weight)
+        group_sizes = self._group_sizes()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         with single_thread():
-            problem, coordinates = condition(samples, (self.r1, self.r2), self.alpha, self.penalty)
+            problem, coordinates = condition(samples, group_sizes, self.alpha, self.penalty)
         solution = best_of_starts(
             problem,
             linear_starts(self.init, self.n_init, problem),
@@ -175,7 +184,7 @@ class LDEPClassifier(LinearPiecesClassifier):
             verbose=self.verbose,
             estimator=type(self).__name__,
         )
-        self._set_solution(coordinates, solution.theta)
+        self._set_solution(coordinates, solution.theta, group_sizes)
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter

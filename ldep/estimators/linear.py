@@ -1,80 +1,178 @@
-"""What every trained ℓ-DEP has: tau from its pieces, the explanation, the paper's form."""
+"""What every trained ℓ-DEP has: its decision values from its pieces, the explanation, the paper's form."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep.conditioning import Coordinates
 from ldep.estimators.base import TauClassifier
-from ldep.explanation import explain_linear, like_input
+from ldep.explanation import explain_linear, explain_pair, like_input
 from ldep.export.mixin import ExportMixin
 
-# Rows per chunk, so that their scores stay in the processor's cache.
+# Scores per chunk of rows, so that they stay in the processor's cache.
 CHUNK = 4096
 
 
-class LinearPiecesClassifier(ExportMixin, TauClassifier):
-    """Base class of models with tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
+Groups = TypeVar("Groups", list, np.ndarray)
 
-    Subclasses implement `fit` and have the parameter r1.
+
+def by_class(groups: Groups) -> Groups:
+    """One entry per class from one entry per group, or the reverse: of two classes, the second is the first group."""
+    return groups[::-1] if len(groups) == 2 else groups
+
+
+class LinearPiecesClassifier(ExportMixin, TauClassifier):
+    """Base class of models with one maximum of affine pieces per class, s_k(x) = max_i(w_ki . x + c_ki).
+
+    The largest s_k is predicted. With two classes tau = s_1 - s_0 = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
+    Subclasses implement `fit` and have the parameters r1 and r2.
     """
 
-    def _set_pieces(self, table: np.ndarray) -> None:
-        """Set the fitted attributes from [W c; M d]."""
-        self.W_, self.c_ = table[: self.r1, :-1], table[: self.r1, -1]
-        self.M_, self.d_ = table[self.r1 :, :-1], table[self.r1 :, -1]
+    _multi_class = True
+
+    def _group_sizes(self) -> tuple[int, ...]:
+        """Number of pieces in each maximum: the second class first when there are two, else in the order of classes."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return self.r1, self.r2
+        if self.r1 != self.r2:
+            raise ValueError(
+                f"With {n_classes} classes every class has the same number of pieces: r1 and r2 must be equal, but "
+                f"r1={self.r1} and r2={self.r2}."
+            )
+        return (self.r1,) * n_classes
+
+    def _set_pieces(self, table: np.ndarray, group_sizes: tuple[int, ...]) -> None:
+        """Set the fitted attributes from [w_p, c_p], group after group."""
+        ends = np.cumsum(group_sizes)[:-1]
+        self.coefs_ = by_class(np.split(table[:, :-1], ends))
+        self.intercepts_ = by_class(np.split(table[:, -1], ends))
         self.center_, self.offsets_at_center_ = np.zeros(table.shape[1] - 1), table[:, -1]
 
-    def _set_solution(self, coordinates: Coordinates, theta: np.ndarray) -> None:
+    def _set_solution(self, coordinates: Coordinates, theta: np.ndarray, group_sizes: tuple[int, ...]) -> None:
         """Set the fitted attributes from a solver's solution."""
-        self._set_pieces(coordinates.to_user(theta))
-        # c and d are far beyond tau where a feature has a large offset, and cancel: keep the values at the centre too.
+        self._set_pieces(coordinates.to_user(theta), group_sizes)
+        # The offsets are far beyond the scores where a feature has a large offset, and cancel: keep the values at the
+        # centre too.
         self.center_ = coordinates.center
         self.offsets_at_center_ = coordinates.to_user(theta, coordinates.center)[:, -1]
 
+    def _table_at_center(self) -> np.ndarray:
+        """One row [slopes, value at the centre] per piece, group after group."""
+        return np.column_stack([np.vstack(by_class(self.coefs_)), self.offsets_at_center_])
+
+    def _offsets_by_class(self) -> list[np.ndarray]:
+        """Values of the pieces of each class at the centre, in the order of the classes."""
+        sizes = [len(slopes) for slopes in by_class(self.coefs_)]
+        return by_class(np.split(self.offsets_at_center_, np.cumsum(sizes)[:-1]))
+
     def _tau(self, X: np.ndarray) -> np.ndarray:
+        return self._difference(X) if len(self.coefs_) == 2 else self._class_scores(X)
+
+    def _difference(self, X: np.ndarray) -> np.ndarray:
+        """tau of each row, with two classes."""
         tau = np.empty(len(X))
-        c, d = self.offsets_at_center_[: self.r1, None], self.offsets_at_center_[self.r1 :, None]
+        W, M, r1 = self.W_, self.M_, len(self.W_)
+        c, d = self.offsets_at_center_[:r1, None], self.offsets_at_center_[r1:, None]
         centred = self.center_.any()
         for first in range(0, len(X), CHUNK):
             rows = slice(first, first + CHUNK)
             Z = X[rows] - self.center_ if centred else X[rows]
-            u = self.W_ @ Z.T
+            u = W @ Z.T
             u += c
-            v = self.M_ @ Z.T
+            v = M @ Z.T
             v += d
             np.subtract(u.max(axis=0), v.max(axis=0), out=tau[rows])
         return tau
 
-    def explain(self, X):
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        """s_k of each row and class, with more than two classes."""
+        table, n_classes = self._table_at_center(), len(self.coefs_)
+        scores = np.empty((len(X), n_classes))
+        size = max(1, CHUNK * 20 // len(table))
+        for first in range(0, len(X), size):
+            rows = slice(first, first + size)
+            pieces = table[:, :-1] @ (X[rows] - self.center_).T
+            pieces += table[:, -1:]
+            scores[rows] = pieces.reshape(n_classes, -1, pieces.shape[1]).max(axis=1).T
+        return scores
+
+    def explain(self, X, pair=None):
         """Compute the exact contribution of each feature to the decision value of each row.
 
-        In the region of the active pieces i and j, tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
-        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`. Features with a large offset
-        are measured from `center_` instead of 0: they contribute (w_if - m_jf) (x_f - center_f).
+        With two classes and the active pieces i and j, tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
+        (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`. For a pair of classes (k, l)
+        the same holds of s_k - s_l and the active pieces of k and l. Features with a large offset are measured from
+        `center_` instead of 0: they contribute (w_if - m_jf) (x_f - center_f).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows.
+        pair : tuple of two classes, default=None
+            The classes k and l to compare. None explains tau with two classes and, with more, compares the predicted
+            class of each row with the runner-up.
 
         Returns
         -------
-        explanation : Explanation or DataFrame
-            A named tuple of arrays: contributions, bias, decision, dilation (the index i), erosion (the index j). When
-            X is a pandas or polars DataFrame, a DataFrame of that library with the columns (and the index) of X for the
-            contributions, followed by bias, decision, dilation_piece and erosion_piece.
+        explanation : Explanation, PairExplanation or DataFrame
+            A named tuple of arrays: contributions, bias, decision, and with two classes dilation (the index i) and
+            erosion (the index j). With more classes, or with a `pair`, instead of these: label and rival (the classes k
+            and l of each row), label_piece and rival_piece (their active pieces). When X is a pandas or polars
+            DataFrame, a DataFrame of that library with the columns (and the index) of X for the contributions, followed
+            by columns for the others.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        c, d = self.offsets_at_center_[: self.r1], self.offsets_at_center_[self.r1 :]
-        return like_input(explain_linear(rows - self.center_, self.W_, c, self.M_, d), X)
+        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False) - self.center_
+        offsets = self._offsets_by_class()
+        if pair is None and len(self.coefs_) == 2:
+            return like_input(explain_linear(rows, self.coefs_[1], offsets[1], self.coefs_[0], offsets[0]), X)
+        indices = None if pair is None else self._class_indices(pair)
+        explanation = explain_pair(rows, self.coefs_, offsets, indices)
+        named = {name: self.classes_[getattr(explanation, name)] for name in ("label", "rival")}
+        return like_input(explanation._replace(**named), X)
+
+    def _class_indices(self, pair) -> tuple[int, int]:
+        """Indices of two classes, or an error when they are not two classes of the model."""
+        known = self.classes_.tolist()
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(known):
+            raise ValueError(f"pair must be two different classes out of {known}, but it is {pair!r}.")
+        return known.index(pair[0]), known.index(pair[1])
+
+    def _of_two_classes(self, attribute: str) -> LinearPiecesClassifier:
+        """Return the model, or raise an error when it has no such attribute because of the number of its classes."""
+        check_is_fitted(self)
+        if len(self.coefs_) != 2:
+            raise AttributeError(
+                f"{attribute} belongs to a model with two classes, and this one has {len(self.coefs_)}. Its pieces are "
+                "in coefs_ and intercepts_."
+            )
+        return self
+
+    # The letters of two classes.
+    @property
+    def W_(self) -> np.ndarray:
+        return self._of_two_classes("W_").coefs_[1]
+
+    @property
+    def c_(self) -> np.ndarray:
+        return self._of_two_classes("c_").intercepts_[1]
+
+    @property
+    def M_(self) -> np.ndarray:
+        return self._of_two_classes("M_").coefs_[0]
+
+    @property
+    def d_(self) -> np.ndarray:
+        return self._of_two_classes("d_").intercepts_[0]
 
     # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling are exact.
     @property
     def beta_(self) -> float:
-        check_is_fitted(self)
+        self._of_two_classes("beta_")
         return 0.5
 
     @property

@@ -13,12 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ldep import samples
 from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.conditioning import choose_coordinates
 from ldep.estimators.base import check_magnitude
 from ldep.estimators.ldep import LDEPClassifier
-from ldep.estimators.linear import LinearPiecesClassifier
+from ldep.estimators.linear import LinearPiecesClassifier, by_class
 from ldep.initialization import LINEAR_STARTS
 from ldep.pieces import LinearPieces
 from ldep.streaming.covariance import RunningCovariance
@@ -26,7 +25,7 @@ from ldep.streaming.problem import StreamedProblem, refine
 from ldep.streaming.reservoir import Reservoir
 from ldep.threads import single_thread
 
-# partial_fit fits its sample again when the number of rows has grown by this factor.
+# partial_fit fits its sample again when the number of rows has grown by this factor, or a class is new.
 GROWTH = 1.5
 
 
@@ -38,12 +37,13 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     rows, with one pass over the batches per evaluation. The order of the rows only decides which of them are in the
     sample. Where the sample holds all rows the model is that of `LDEPClassifier`, to the last bit.
 
-    `partial_fit` sees each row once. It keeps the sample, and fits it again when the number of rows has grown by half.
+    `partial_fit` sees each row once. It keeps the sample, and fits it again when the number of rows has grown by half
+    or a class has appeared.
 
     Parameters
     ----------
     r1, r2 : int, default=10
-        Number of affine pieces of the dilation and of the erosion.
+        Number of affine pieces of the dilation and of the erosion; with more than two classes, of each class.
     alpha : float, default=1.0
         Weight of the penalty, as in `LDEPClassifier`: the loss is a sum over all rows.
     penalty : {"norm", "variance"}, default="norm"
@@ -65,7 +65,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
 
     Attributes
     ----------
-    W_, c_, M_, d_, center_, offsets_at_center_, beta_, R1_, a_, R2_, b_, classes_
+    coefs_, intercepts_, W_, c_, M_, d_, center_, offsets_at_center_, beta_, R1_, a_, R2_, b_, classes_
         As in `LDEPClassifier`.
     objective_ : float
         The value of the training problem at the solution: over all rows after `fit` and `fit_batches`, estimated from
@@ -139,7 +139,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, of which there must be two.
+            Their classes, two or more.
 
         Returns
         -------
@@ -179,7 +179,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
                 labels = np.unique(np.concatenate([labels, y]) if number else y)
         if covariance is None:
             raise ValueError("There is no batch to train on.")
-        self.classes_, _ = samples.two_classes(labels, type(self).__name__)
+        self.classes_, _ = self._encode(labels)
+        self._group_sizes()  # refuse unequal ones before any work
         self.n_samples_seen_, self.sample_ = covariance.count, None
         absent = np.setdiff1d(self.classes_, reservoir.y)
         if len(absent):
@@ -196,7 +197,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     def partial_fit(self, X, y, classes=None):
         """Update the model with one batch.
 
-        Until rows of both classes have arrived, every prediction is the one class that has.
+        A class of which no row has arrived is never predicted.
 
         Parameters
         ----------
@@ -204,8 +205,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
-        classes : array-like of shape (2,), default=None
-            The two classes. Needed in the first call, unless y has both.
+        classes : array-like of shape (n_classes,), default=None
+            All classes. Needed in the first call, unless y has all of them.
 
         Returns
         -------
@@ -216,9 +217,9 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         first = sample is None
         X, y = self._check_batch(X, y, first=first)
         if first:
-            self.classes_, _ = samples.two_classes(np.unique(y if classes is None else classes), type(self).__name__)
+            self.classes_, _ = self._encode(np.unique(y if classes is None else classes))
             self.seed_, self.inner_seed_ = self._seeds()
-            self.n_samples_seen_ = self.n_samples_fitted_ = 0
+            self.n_samples_seen_ = self.n_samples_fitted_ = self.n_classes_fitted_ = 0
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"The classes were {self.classes_.tolist()} in the first call and are {list(classes)} in this one."
@@ -233,15 +234,16 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         reservoir.add(X, y)
         self.n_samples_seen_ = reservoir.seen
         self.sample_ = (reservoir.X, reservoir.y, reservoir.key)
+        group_sizes = self._group_sizes()
         present = np.unique(reservoir.y)
         if len(present) == 1:
-            constant = np.zeros((self.r1 + self.r2, X.shape[1] + 1))
-            constant[: self.r1, -1] = 1.0 if present[0] == self.classes_[1] else -1.0
-            self._set_pieces(constant)
+            constant = np.zeros((sum(group_sizes), X.shape[1] + 1))
+            constant[:, -1] = np.repeat(by_class(self.classes_ == present[0]), group_sizes)
+            self._set_pieces(constant, group_sizes)
             self.objective_, self.n_iter_ = 0.0, 0
-        elif self.n_samples_seen_ >= GROWTH * self.n_samples_fitted_:
+        elif self.n_samples_seen_ >= GROWTH * self.n_samples_fitted_ or len(present) > self.n_classes_fitted_:
             self._fit_sample(reservoir, self.inner_seed_)
-            self.n_samples_fitted_ = self.n_samples_seen_
+            self.n_samples_fitted_, self.n_classes_fitted_ = self.n_samples_seen_, len(present)
         return self
 
     def _seeds(self) -> tuple[int, int]:
@@ -271,30 +273,41 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         )
         weight = np.full(len(reservoir.key), reservoir.seen / len(reservoir.key))
         model.fit(reservoir.X, reservoir.y, sample_weight=weight)
-        for name in ("W_", "c_", "M_", "d_", "center_", "offsets_at_center_"):
-            setattr(self, name, getattr(model, name))
+        self._adopt_pieces(model)
         self.objective_, self.n_iter_ = model.objective_, 0
+
+    def _adopt_pieces(self, model: LDEPClassifier) -> None:
+        """Take the pieces of a model of the classes in the sample.
+
+        A class that is absent from it gets the pieces of another class, lowered by 1. It is then never predicted.
+        """
+        absent = ~np.isin(self.classes_, model.classes_)
+        source = np.where(absent, 0, np.searchsorted(model.classes_, self.classes_))
+        offsets = model._offsets_by_class()
+        self.coefs_ = [model.coefs_[k] for k in source]
+        self.intercepts_ = [model.intercepts_[k] - below for k, below in zip(source, absent)]
+        self.center_ = model.center_
+        self.offsets_at_center_ = np.concatenate(by_class([offsets[k] - below for k, below in zip(source, absent)]))
 
     def _refine(self, batches: Iterable, covariance: RunningCovariance) -> None:
         """Descend from the solution of the sample on the problem of all rows."""
-        n_rows = covariance.count
+        n_rows, group_sizes = covariance.count, self._group_sizes()
         with single_thread():
             coordinates, ridge = choose_coordinates(
                 covariance.mean,
                 covariance.variance,
                 covariance.covariance,
                 total_weight=n_rows,
-                n_pieces=self.r1 + self.r2,
+                n_pieces=sum(group_sizes),
                 alpha=self.alpha,
                 penalty=self.penalty,
             )
-            pieces = LinearPieces((self.r1, self.r2), coordinates.basis.shape[1])
+            pieces = LinearPieces(group_sizes, coordinates.basis.shape[1])
             checked = CheckedBatches(self, batches)
             problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows)
-            table = np.column_stack([np.vstack([self.W_, self.M_]), self.offsets_at_center_])
-            theta = coordinates.to_solver(table, self.center_)
+            theta = coordinates.to_solver(self._table_at_center(), self.center_)
             solution = refine(problem, theta, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
-        self._set_solution(coordinates, solution.theta)
+        self._set_solution(coordinates, solution.theta, group_sizes)
         self.objective_, self.n_iter_ = n_rows * solution.objective, solution.n_iter
         if not solution.converged:
             warnings.warn(
@@ -305,12 +318,14 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
 
 
 class CheckedBatches:
-    """The batches of a later pass, checked as in the first one, with y = -1 or +1."""
+    """The batches of a later pass, checked as in the first one, with y as `Samples` has it."""
 
     def __init__(self, model: StreamingLDEPClassifier, batches: Iterable):
         self.model, self.batches = model, batches
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        classes = self.model.classes_
         for X, y in self.batches:
             X, y = self.model._check_batch(X, y, first=False)
-            yield X, np.where(y == self.model.classes_[1], 1.0, -1.0)
+            codes = np.searchsorted(classes, y)
+            yield X, 2.0 * codes - 1.0 if len(classes) == 2 else codes.astype(np.float64)

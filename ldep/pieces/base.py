@@ -1,13 +1,16 @@
 """What a solver may ask of the pieces of a model.
 
-A model compares the maxima of groups of scores, one score per piece. The two-class models have two groups:
+A model compares the maxima of groups of scores, one score per piece and one group per class. With two classes it
+compares them by their difference:
 
     tau(x) = max_{i <= r1} u_i(x) - max_{j <= r2} v_j(x),
 
-the dilation's pieces first, then the erosion's. In every model the scores are *affine in the parameters* theta, and
-that is all a solver needs: a smooth solver asks for the scores and for the pullback of a gradient, a convex-concave one
-for the coefficients of theta in a score. A score matrix has one row per piece, group after group, and one column per
-sample.
+the dilation's pieces (of the second class) first, then the erosion's (of the first class). With more than two classes
+the groups are in the order of the classes, and all have the same number of pieces.
+
+In every model the scores are *affine in the parameters* theta, and that is all a solver needs: a smooth solver asks for
+the scores and for the pullback of a gradient, a convex-concave one for the coefficients of theta in a score. A score
+matrix has one row per piece, group after group, and one column per sample.
 """
 
 from __future__ import annotations
@@ -77,5 +80,5 @@ def groups(pieces: Pieces) -> tuple[slice, ...]:
 
 
 def is_affine_in_theta(pieces: Pieces) -> bool:
-    """Whether every maximum has one piece, so that tau is affine in theta and the training problem is convex."""
+    """Whether every maximum has one piece: it is then affine in theta, and the training problem is convex."""
     return set(pieces.group_sizes) == {1}

@@ -12,12 +12,12 @@ from scipy import sparse
 class LinearPieces:
     """Pieces with the score w_p . x + c_p; theta is the table [w_p, c_p], flattened by rows.
 
-    With the two groups of the ℓ-DEP the table is [W c; M d].
+    With the two groups of a model for two classes the table is [W c; M d].
 
     Parameters
     ----------
     group_sizes : tuple of int
-        Number of pieces in each maximum: (r1, r2) for the ℓ-DEP.
+        Number of pieces in each maximum: (r1, r2) for two classes, r1 for each of more classes.
     n_features : int
         Number of features.
     """
@@ -44,9 +44,9 @@ class LinearPieces:
         scores += table[:, -1:]
         return scores
 
-    def pullback(self, G: np.ndarray, X: np.ndarray) -> np.ndarray:
+    def pullback(self, G: np.ndarray | sparse.csc_array, X: np.ndarray) -> np.ndarray:
         """Gradient in theta of sum(G * scores), in double precision."""
-        gradient = np.empty((len(G), self.n_features + 1))
+        gradient = np.empty((G.shape[0], self.n_features + 1))
         gradient[:, :-1] = G @ X
         gradient[:, -1] = G.sum(axis=1, dtype=np.float64)
         return gradient.ravel()

@@ -3,7 +3,7 @@
 Fix for each sample k the piece *(k) at which the subtracted maximum is linearised. What is left is convex:
 
     minimise   sum_k s_k xi_k + 1/2 sum_p sum_j ridge_j w_pj^2
-    subject to xi_k >= 0  and  t_kp = xi_k - 1 - (theta_p - theta_*(k)) . x~_k >= 0  for each p of the other group
+    subject to xi_k >= 0  and  t_kp = xi_k - 1 - (theta_p - theta_*(k)) . x~_k >= 0  for each p of another class
 
 with x~ = (x, 1): an LP without ridge, a QP with it. Mehrotra's predictor-corrector method [1]_ needs, in each step, the
 solution of one linear system. Eliminating t and xi leaves a system in theta alone, with the matrix
@@ -24,11 +24,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ldep.pieces.base import AffinePieces, Pieces
-from ldep.problem import Problem
+from ldep.problem import Problem, own_group
 
 # The share of the way to the boundary that a step may go.
 TO_BOUNDARY = 0.995
-# Adding one affine function to every piece does not change tau: H is singular without a small regularisation.
+# Adding one affine function to every piece changes no margin: H is singular without a small regularisation.
 REGULARISATION = 1e-12
 
 
@@ -54,8 +54,9 @@ class Subproblem:
         self.weight = problem.weight
         self.ridge = np.zeros((self.R, self.N))
         self.ridge[:, :-1] = problem.ridge
-        # group[p, k]: is p one of the pieces whose scores bound the slack of sample k?
-        self.group = (np.arange(self.R) < pieces.group_sizes[0])[:, None] == (problem.y < 0)
+        # group[p, k]: is p a piece of another class than that of sample k, so that its score bounds the slack?
+        group_of_piece = np.repeat(np.arange(len(pieces.group_sizes)), pieces.group_sizes)
+        self.group = group_of_piece[:, None] != own_group(pieces, problem.y)
         self.columns = np.arange(m)
         self.pairs = np.triu_indices(self.R)
         self.entries = np.triu_indices(self.N)

@@ -1,8 +1,8 @@
 """The convex-concave procedure [1]_ [2]_ with exact subproblems, and without CVXPY.
 
-F is a difference of convex functions: the hinge of a negative sample is max(0, 1 + max_i u_i - max_j v_j), that of a
-positive one max(0, 1 + max_j v_j - max_i u_i). An iteration replaces each subtracted maximum by the piece that attains
-it at the current theta. That bounds F from above and touches it there, so the minimiser of the bound has an F that is
+F is a difference of convex functions: the hinge of a sample is max(0, 1 + the maximum of all pieces of other classes -
+the maximum of the pieces of its own class). An iteration replaces each subtracted maximum by the piece that attains it
+at the current theta. That bounds F from above and touches it there, so the minimiser of the bound has an F that is
 no higher. The subproblem is an LP without a penalty and a QP with one.
 
 Two engines solve the subproblem. `interior` is our own method for affine pieces, which exploits their structure and
@@ -31,7 +31,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ldep.pieces.base import AffinePieces, Pieces, groups, is_affine_in_theta
-from ldep.problem import Problem, decision_values, has_affine_pieces
+from ldep.problem import Problem, has_affine_pieces, margins, own_group
 from ldep.solvers._interior import Subproblem
 from ldep.solvers.solution import Log, Solution
 
@@ -115,10 +115,10 @@ def solve(
 
 
 def subtracted_pieces(problem: Problem[Pieces], theta: np.ndarray) -> np.ndarray:
-    """For each sample the piece that attains its subtracted maximum: of v for negatives, of u for positives."""
+    """For each sample the piece that attains its subtracted maximum: the active piece of its own class."""
     scores = problem.pieces.scores(theta, problem.X)
-    dilation, erosion = groups(problem.pieces)
-    return np.where(problem.y < 0, erosion.start + scores[erosion].argmax(axis=0), scores[dilation].argmax(axis=0))
+    active = np.array([group.start + scores[group].argmax(axis=0) for group in groups(problem.pieces)])
+    return active[own_group(problem.pieces, problem.y), np.arange(len(problem.y))]
 
 
 def perturbed(problem: Problem[AffinePieces], theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -133,12 +133,12 @@ def revived(problem: Problem[AffinePieces], theta: np.ndarray) -> np.ndarray:
     pieces = problem.pieces
     table = pieces.table(theta).copy()
     scores = pieces.scores(theta, problem.X)
-    loss = problem.weight * np.maximum(0.0, 1.0 - problem.y * decision_values(pieces, scores))
-    # A piece of the dilation can help the positives, one of the erosion the negatives.
-    for group, sign in zip(groups(pieces), (1.0, -1.0)):
+    loss = problem.weight * np.maximum(0.0, 1.0 - margins(pieces, scores, problem.y))
+    own = own_group(pieces, problem.y)
+    for index, group in enumerate(groups(pieces)):
         region = group.start + scores[group].argmax(axis=0)
         idle = [p for p in range(group.start, group.stop) if not (region == p).any()]
-        group_loss = loss * (problem.y == sign)
+        group_loss = loss * (own == index)  # a piece can help the samples of its own class
         region_loss = np.bincount(region, weights=group_loss, minlength=group.stop)
         for p, donor in zip(idle, np.argsort(-region_loss, kind="stable")):
             if region_loss[donor] <= 0:
@@ -169,7 +169,7 @@ def _subproblem_solver(problem: Problem[Pieces], engine: str) -> Callable[[np.nd
 
 
 def solve_by_highs(problem: Problem[Pieces], star: np.ndarray) -> np.ndarray:
-    """Solve the subproblem as an LP in (theta, xi): xi_k - (score_p - score_*)(x_k) >= 1 for each p of the group.
+    """Solve the subproblem as an LP in (theta, xi): xi_k - (score_p - score_*)(x_k) >= 1 for p of other classes.
 
     Parameters
     ----------
@@ -185,11 +185,12 @@ def solve_by_highs(problem: Problem[Pieces], star: np.ndarray) -> np.ndarray:
     """
     pieces, blocks, right = problem.pieces, [], []
     m, rows = len(problem.X), np.arange(len(problem.X))
-    for sign, group in zip((-1.0, 1.0), groups(pieces)):
-        k = rows[problem.y == sign]
+    own, all_pieces = own_group(pieces, problem.y), np.arange(sum(pieces.group_sizes))
+    for index, group in reversed(list(enumerate(groups(pieces)))):
+        k = rows[own == index]
         subtracted, subtracted_constant = pieces.coefficients(problem.X[k], star[k])
         slack = sparse.csr_array((np.full(len(k), -1.0), (np.arange(len(k)), k)), shape=(len(k), m))
-        for p in range(group.start, group.stop):
+        for p in np.delete(all_pieces, group):
             added, constant = pieces.coefficients(problem.X[k], np.full(len(k), p))
             blocks.append(sparse.hstack([added - subtracted, slack]))
             right.append(subtracted_constant - constant - 1.0)

@@ -69,6 +69,12 @@ def solve(
     """
     if not has_affine_pieces(problem):
         raise ValueError("the solver 'dccp' trains the ℓ-DEP only; use 'anneal' or 'ccp'.")
+    n_classes = len(problem.pieces.group_sizes)
+    if n_classes != 2:
+        raise ValueError(
+            f"the solver 'dccp' is the paper's program for two classes, but there are {n_classes}; use 'anneal' or "
+            "'ccp'."
+        )
     try:
         import cvxpy as cp
         import dccp  # noqa: F401  whether it is installed
@@ -165,7 +171,7 @@ def paper_program(problem: Problem[AffinePieces], theta: np.ndarray) -> tuple[An
         k = problem.y == sign
         X = problem.X[k]
         xi = cp.Variable(int(k.sum()), name="xi_negative" if sign < 0 else "xi_positive")
-        xi.value = 1.0 - sign * problem.tau(theta)[k]
+        xi.value = 1.0 - problem.margins(theta)[k]
         dilation = cp.max(X @ W.T + np.ones((len(X), 1)) @ cp.reshape(c, (1, r1), order="C"), axis=1)
         erosion = cp.max(X @ M.T + np.ones((len(X), 1)) @ cp.reshape(d, (1, r2), order="C"), axis=1)
         constraints.append(dilation + 1 <= erosion + xi if sign < 0 else erosion + 1 <= dilation + xi)

@@ -1,4 +1,4 @@
-"""The convex case of one piece per maximum: an interior-point method for the linear SVC.
+"""The convex case of two classes and one piece per maximum: an interior-point method for the linear SVC.
 
 With one piece each tau(x) = w . x + b with w = w_1 - m_1 and b = c_1 - d_1. For a given w the penalty is least where
 w_1 = -m_1 = w / 2, so the training problem is
@@ -32,7 +32,7 @@ def solve(problem: Problem[LinearPieces], *, tol: float = 1e-8, max_steps: int =
     Parameters
     ----------
     problem : Problem
-        The training problem; its groups have one piece each.
+        The training problem; it has two groups of one piece each.
     tol : float, default=1e-8
         Largest gap between the objective and its lower bound, relative to the objective plus 1.
     max_steps : int, default=150

@@ -1,7 +1,8 @@
 """The smoothed training problem at one temperature, and the descent on it.
 
 At temperature T the maxima become T log sum exp(./T), and the hinge its Huber form of width T: smooth upper and lower
-approximations in the sense of Nesterov [1]_, which approach F as T goes to zero. The annealing solver descends at
+approximations in the sense of Nesterov [1]_, which approach F as T goes to zero; `smooth_loss` has them. The annealing
+solver descends at
 several temperatures, the streaming fit at the last one only.
 
 The scores are in the precision of the samples (the solvers use float32), the loss is summed in float64, and samples go
@@ -16,9 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldep.pieces.base import Pieces, groups
+from ldep.pieces.base import Pieces
 from ldep.problem import FiniteSumProblem
 from ldep.solvers._lbfgs import minimize
+from ldep.solvers.smooth_loss import ManyMaxima, TwoMaxima
 from ldep.solvers.solution import Log
 
 # The last temperature. The maxima are exact there, and only the hinge is smoothed.
@@ -127,8 +129,8 @@ class SmoothedObjective:
     def __init__(self, problem: FiniteSumProblem[Pieces], temperature: float, *, exact_maxima: bool):
         self.problem = problem
         self.T = temperature
-        self.exact_maxima = exact_maxima
-        self.dilation, self.erosion = groups(problem.pieces)
+        loss = TwoMaxima if len(problem.pieces.group_sizes) == 2 else ManyMaxima
+        self.loss = loss(problem.pieces, temperature, exact_maxima=exact_maxima)
         self.exact = np.inf
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -137,50 +139,14 @@ class SmoothedObjective:
             return self._evaluate(theta)
 
     def _evaluate(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        problem, value, hinge = self.problem, 0.0, 0.0
+        problem, value, exact = self.problem, 0.0, 0.0
         gradient = np.zeros_like(theta)
-        difference = self._exact_difference if self.exact_maxima else self._smooth_difference
         for X, y, weight in problem.chunks(CHUNK):
-            scores = problem.pieces.scores(theta, X)
-            smooth_tau, tau, G = difference(scores)
-            slack = 1.0 - y * smooth_tau
-            ramp = np.minimum(np.maximum(slack, 0.0), self.T)
-            pull = weight * ramp
-            slack -= 0.5 * ramp
-            slack *= pull
-            value += float(slack.sum(dtype=np.float64))
-            hinge += float((weight * np.maximum(1.0 - y * tau, 0.0)).sum(dtype=np.float64))
-            pull *= y
-            pull *= -1.0 / self.T
-            G *= pull
-            gradient += problem.pieces.pullback(G, X)
+            chunk = self.loss(problem.pieces.scores(theta, X), y, weight)
+            value += chunk.smooth
+            exact += chunk.exact
+            gradient += problem.pieces.pullback(chunk.gradient, X[chunk.rows])
         penalty, slope = problem.penalty(theta)
-        self.exact = hinge + penalty
+        self.exact = exact + penalty
         gradient += slope
         return value / self.T + penalty, gradient
-
-    def _smooth_difference(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The smooth tau, tau, and the derivative of the first in the scores, which are overwritten by it."""
-        u, v = scores[self.dilation], scores[self.erosion]
-        top_u, top_v = np.maximum.reduce(u), np.maximum.reduce(v)
-        u -= top_u
-        v -= top_v
-        scores *= 1.0 / self.T
-        np.exp(scores, out=scores)
-        sum_u, sum_v = np.add.reduce(u), np.add.reduce(v)
-        tau = top_u - top_v
-        smooth = tau + self.T * np.log(sum_u / sum_v)
-        u /= sum_u
-        v /= -sum_v
-        return smooth, tau, scores
-
-    def _exact_difference(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """tau, tau again, and a subgradient of it in the scores, which are overwritten by it."""
-        columns = np.arange(scores.shape[1])
-        i = scores[self.dilation].argmax(axis=0)
-        j = self.erosion.start + scores[self.erosion].argmax(axis=0)
-        tau = scores[i, columns] - scores[j, columns]
-        scores.fill(0.0)
-        scores[i, columns] = 1.0
-        scores[j, columns] = -1.0
-        return tau, tau, scores

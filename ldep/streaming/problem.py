@@ -9,7 +9,7 @@ import numpy as np
 
 from ldep.conditioning import Coordinates
 from ldep.pieces import LinearPieces
-from ldep.problem import FiniteSumProblem, decision_values
+from ldep.problem import FiniteSumProblem, margins
 from ldep.solvers.smoothing import CHUNK, FINAL_TEMPERATURE, descend
 from ldep.solvers.solution import Log, Solution
 
@@ -26,7 +26,7 @@ class StreamedProblem(FiniteSumProblem[LinearPieces]):
     Parameters
     ----------
     batches : iterable of (X, y)
-        The rows in the user's coordinates; y is -1 or +1. Each iteration must yield the same rows.
+        The rows in the user's coordinates, with y as in `Problem`. Each iteration must yield the same rows.
     n_rows : int
         Number of rows in all batches together.
     coordinates : Coordinates
@@ -63,8 +63,8 @@ class StreamedProblem(FiniteSumProblem[LinearPieces]):
         """The mean objective, in one pass."""
         hinge = 0.0
         for X, y, _ in self.chunks(CHUNK):
-            tau = decision_values(self.pieces, self.pieces.scores(theta, X))
-            hinge += float(np.maximum(0.0, 1.0 - y * tau).sum(dtype=np.float64))
+            margin = margins(self.pieces, self.pieces.scores(theta, X), y)
+            hinge += float(np.maximum(0.0, 1.0 - margin).sum(dtype=np.float64))
         return hinge / self.n_rows + self.penalty(theta)[0]
 
 

@@ -28,7 +28,7 @@ def test_tau_and_objective_are_those_of_the_user(seed, alpha):
     problem, coordinates = condition(user_samples, (3, 2), alpha)
     theta = np.random.default_rng(seed).normal(size=problem.pieces.n_parameters)
     user, user_theta = in_user_coordinates(user_samples, theta, coordinates, (3, 2), alpha)
-    np.testing.assert_allclose(user.tau(user_theta), problem.tau(theta), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(user.margins(user_theta), problem.margins(theta), rtol=1e-6, atol=1e-6)
     assert user.objective(user_theta) == pytest.approx(problem.objective(theta), rel=1e-6)
 
 

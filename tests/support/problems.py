@@ -7,7 +7,7 @@ import numpy as np
 from ldep.conditioning import condition
 from ldep.initialization import random_weights
 from ldep.pieces import LinearPieces
-from ldep.problem import Problem
+from ldep.problem import Problem, own_group
 from ldep.samples import Samples
 
 
@@ -24,6 +24,16 @@ def noisy_problem(seed: int, alpha: float, r: int = 3, m: int = 80, n: int = 3) 
     return condition(noisy_samples(seed, m, n), (r, r), alpha)[0]
 
 
+def many_class_problem(seed: int, alpha: float, n_classes: int = 4, r: int = 3, m: int = 90) -> Problem[LinearPieces]:
+    """The training problem of samples of a random model with two pieces per class, with noise on its scores."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, 3))
+    scores = (X @ rng.normal(size=(3, 2 * n_classes))).reshape(m, n_classes, 2).max(axis=2)
+    y = (scores + 0.5 * rng.normal(size=scores.shape)).argmax(axis=1)
+    y[:n_classes] = np.arange(n_classes)
+    return condition(Samples(X, y.astype(float), rng.uniform(0.5, 2.0, m)), (r,) * n_classes, alpha)[0]
+
+
 def random_start(problem: Problem[LinearPieces], seed: int = 0) -> np.ndarray:
     """A random start of the solvers."""
     return random_weights(problem, np.random.default_rng(seed))
@@ -36,7 +46,9 @@ def with_weights(problem: Problem[LinearPieces], weight: np.ndarray) -> Problem[
 
 def convex_bound(problem: Problem[LinearPieces], star: np.ndarray, theta: np.ndarray) -> float:
     """The convex upper bound of F that linearises at `star`, which is the objective of the subproblem."""
-    scores, r1 = problem.pieces.scores(theta, problem.X), problem.pieces.group_sizes[0]
-    top = np.where(problem.y < 0, scores[:r1].max(axis=0), scores[r1:].max(axis=0))
+    scores, sizes = problem.pieces.scores(theta, problem.X), problem.pieces.group_sizes
+    group_of_piece = np.repeat(np.arange(len(sizes)), sizes)
+    own = own_group(problem.pieces, problem.y)
+    top = np.where(group_of_piece[:, None] != own, scores, -np.inf).max(axis=0)
     slack = 1.0 + top - scores[star, np.arange(len(star))]
     return float(problem.weight @ np.maximum(slack, 0.0)) + problem.penalty(theta)[0]

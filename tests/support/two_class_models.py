@@ -33,7 +33,7 @@ CASES: dict[str, Any] = {
     "several chunks": LDEPClassifier(3, 3, alpha=1.0, penalty="norm", solver="anneal", **EXPLICIT),
     "ccp": LDEPClassifier(3, 2, alpha=0.2, penalty="norm", solver="ccp", **EXPLICIT),
     "ccp by HiGHS": LDEPClassifier(
-        2, 2, alpha=0.0, penalty="norm", solver="ccp", solver_options={"engine": "highs"}, **EXPLICIT
+        2, 2, alpha=0.0, penalty="norm", solver="ccp", solver_options={"engine": "highs", "n_kicks": 0}, **EXPLICIT
     ),
     "streaming": StreamingLDEPClassifier(3, 2, alpha=0.5, penalty="norm", sample_size=60, max_iter=100, **EXPLICIT),
 }

@@ -101,8 +101,8 @@ def test_input_that_cannot_be_trained_on_is_refused_with_the_reason():
         model.fit_batches([])
     with pytest.raises(ValueError, match="the one class 0 only"):
         model.fit_batches([(X, np.zeros(len(X), dtype=int))])
-    with pytest.raises(ValueError, match="Only binary"):
-        model.fit_batches([(X[:3], [0, 1, 2]), (X[3:6], [0, 1, 2])])
+    with pytest.raises(ValueError, match="r1 and r2 must be equal, but r1=2 and r2=3"):
+        StreamingLDEPClassifier(2, 3).fit_batches([(X[:3], [0, 1, 2]), (X[3:6], [0, 1, 2])])
     rare = np.zeros(len(X), dtype=int)
     rare[0] = 1
     with pytest.raises(ValueError, match="No row of class 1 is in the sample of 10 rows: increase sample_size"):

@@ -12,15 +12,16 @@ from ldep.pieces import LinearPieces, MorphologicalPieces
 from ldep.problem import Problem
 from ldep.samples import Samples
 from ldep.solvers import ccp
-from tests.support.problems import convex_bound, noisy_problem, noisy_samples, random_start
+from tests.support.problems import convex_bound, many_class_problem, noisy_problem, noisy_samples, random_start
 
 
-@settings(max_examples=15)
+@pytest.mark.parametrize("make_problem", [noisy_problem, many_class_problem])
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([0.0, 0.1, 5.0]))
-def test_the_objective_never_rises(seed, alpha):
-    problem = noisy_problem(seed, alpha, m=50)
+def test_the_objective_never_rises(make_problem, seed, alpha):
+    problem = make_problem(seed, alpha, r=2, m=50)
     theta = random_start(problem, seed)
-    solution = ccp.solve(problem, theta, max_iter=40)
+    solution = ccp.solve(problem, theta, max_iter=20)
     descent = [problem.objective(theta), *solution.history["objective"]]
     assert all(later <= earlier for earlier, later in pairwise(descent))
     assert solution.objective == pytest.approx(problem.objective(solution.theta), rel=1e-12)

@@ -36,7 +36,7 @@ def test_it_is_the_linear_svc():
     # In conditioned coordinates each direction has its own penalty: with unit penalties they are the SVC's.
     scaled = data.X / np.sqrt(data.ridge / 0.5)
     model = SVC(kernel="linear", C=4.0, tol=1e-8).fit(scaled, data.y, sample_weight=data.weight)
-    np.testing.assert_allclose(data.tau(theta), model.decision_function(scaled), atol=1e-3)
+    np.testing.assert_allclose(data.y * data.margins(theta), model.decision_function(scaled), atol=1e-3)
 
 
 def test_separable_data_reach_zero():
