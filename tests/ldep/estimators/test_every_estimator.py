@@ -162,7 +162,7 @@ def test_three_classes_are_trained_or_go_through_one_vs_rest(estimator):
         ({"X": np.where(X > 1, 1e200, X)}, "1e\\+200"),
         ({"y": np.zeros(90)}, "one class"),
         ({"sample_weight": -np.ones(90)}, "[Nn]egative"),
-        ({"sample_weight": np.where(y, 0.0, 1.0)}, "one class has weight zero"),
+        ({"sample_weight": np.where(y, 0.0, 1.0)}, "every sample of class 1 has weight zero"),
     ],
     ids=["nan", "infinity", "1e200", "one class", "negative weights", "a class without weight"],
 )
