@@ -102,6 +102,10 @@ def piecewise(estimator: Any) -> Piecewise:
         )
     if isinstance(estimator, LinearPiecesClassifier):
         check_is_fitted(estimator)
+        if len(estimator.classes_) != 2:
+            raise NotExportable(
+                f"Only a model with two classes can be exported, but this one has {len(estimator.classes_)}."
+            )
         return _combine([estimator], np.ones(1), estimator.classes_, False, 0.0, None)
     raise NotExportable(
         f"{type(estimator).__name__} cannot be exported; LDEPClassifier, LDEPClassifierCV and StreamingLDEPClassifier "

@@ -38,7 +38,7 @@ def member(rng: np.random.Generator, n_features: int, sizes: tuple[int, int], ce
     """A model as if it were fitted."""
     model = LDEPClassifier(*sizes)
     model.classes_, model.n_features_in_, model.n_iter_ = np.array(["no", "yes"]), n_features, 1
-    model._set_pieces(rng.normal(size=(sum(sizes), n_features + 1)))
+    model._set_pieces(rng.normal(size=(sum(sizes), n_features + 1)), sizes)
     model.center_ = center
     return model
 

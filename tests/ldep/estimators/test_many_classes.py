@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from ldep import DEPClassifier, LDEPClassifier, LDEPClassifierCV, StreamingLDEPClassifier
+from ldep.export.piecewise import NotExportable, piecewise
 
 IRIS = load_iris(return_X_y=True)
 BLOBS = make_blobs(300, centers=12, n_features=3, cluster_std=1.2, random_state=0)
@@ -200,6 +201,10 @@ class TestBadInput:
             LDEPClassifier().fit(XOR[0], np.column_stack([XOR[1]] * 2))
         with pytest.raises(ValueError, match="continuous"):
             LDEPClassifier().fit(XOR[0], XOR[0][:, 0])
+
+    def test_an_export(self):
+        with pytest.raises(NotExportable, match="Only a model with two classes can be exported, but this one has 4"):
+            piecewise(small(tol=0.1).fit(*XOR))
 
     @pytest.mark.parametrize("estimator", [DEPClassifier(), LDEPClassifierCV()])
     def test_estimators_for_two_classes_say_so(self, estimator):
