@@ -59,6 +59,7 @@ class Tracking(Section):
 
 class Register(Section):
     metric: MetricName = "accuracy"
+    tolerance: float = Field(default=0.001, ge=0, le=1)
     margin: float = Field(default=0, ge=0, le=1)
     candidates: list[Name] = Field(default_factory=list)
     ship_code: bool = False

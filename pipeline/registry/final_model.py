@@ -54,7 +54,8 @@ def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
     chosen = tune_on_all_rows(dataset, model, params, root)["chosen"] if entry.search else {}
     folder = root / paths.DATA
     rows = load_training_data(dataset, folder)
-    settings = models.settings_for(entry, chosen, *rows.X.shape)
+    # The size of a training fold decides on the solver, so that the model is fitted as it was measured.
+    settings = models.settings_for(entry, chosen, int((rows.fold != 0).sum()), rows.X.shape[1])
     seed = seeds.derive(params.execution.seed, dataset, model, None, "fit")
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])

@@ -8,6 +8,7 @@ import pandas as pd
 
 from pipeline.common.errors import UserError
 from pipeline.config.params import Params
+from pipeline.fitting import models
 from pipeline.fitting.metrics import METRICS
 
 
@@ -21,7 +22,11 @@ class Selection:
 
 
 def select(dataset: str, table: pd.DataFrame, params: Params) -> Selection:
-    """The best candidate by its mean over the folds; of equal ones the first in `models`."""
+    """The best candidate by its mean over the folds.
+
+    Candidates within `register.tolerance` of the best count as equal to it. Of these, models that explain their
+    decisions come first, then the order in `models`.
+    """
     candidates = [model for model in params.models if model in (params.register_.candidates or params.models)]
     metric = params.register_.metric
     means = {model: _means(table[table["model"] == model]) for model in candidates}
@@ -33,7 +38,14 @@ def select(dataset: str, table: pd.DataFrame, params: Params) -> Selection:
         )
     values = {model: means[model][metric] for model in eligible}
     ranked = sorted(eligible, key=values.__getitem__, reverse=True)  # stable, also in reverse
-    return Selection(ranked[0], means[ranked[0]], {model: values[model] for model in ranked})
+    least = values[ranked[0]] - params.register_.tolerance
+    equal = [model for model in eligible if values[model] >= least]
+    selected = next((model for model in equal if _explains(params.classifiers[model].class_)), equal[0])
+    return Selection(selected, means[selected], {model: values[model] for model in ranked})
+
+
+def _explains(class_path: str) -> bool:
+    return hasattr(models.resolve(class_path), "explain")
 
 
 def _means(rows: pd.DataFrame) -> dict[str, float]:

@@ -9,6 +9,8 @@ import numpy as np
 from pipeline.config import params
 from pipeline.execution import results
 from pipeline.execution.full_study import tune_on_all_rows
+from pipeline.execution.inputs import load_training_data
+from pipeline.fitting.budget import ccp_seconds
 from pipeline.registry import final_model, selection
 from tests.support import registered, tiny
 
@@ -19,6 +21,33 @@ def test_missing_folds_of_a_metric_disqualify(trained_project):
     table = results.read(NAME)
     table.loc[(table["model"] == "ldep") & (table["fold"] == 1), "value"] = np.nan
     assert selection.select(NAME, table, registered.with_candidates()).model == "linear"
+
+
+def test_models_within_the_tolerance_are_equal_and_one_that_explains_itself_comes_first(trained_project):
+    table = results.read(NAME)
+    accuracy = table["metric"] == "accuracy"
+    table.loc[accuracy & (table["model"] == "linear"), "value"] = 0.9003
+    table.loc[accuracy & (table["model"] == "ldep"), "value"] = 0.9
+    values = registered.with_candidates()
+    assert next(iter(selection.select(NAME, table, values).ranking)) == "linear"
+    assert selection.select(NAME, table, values).model == "ldep"
+    strict = values.model_copy(update={"register_": values.register_.model_copy(update={"tolerance": 0.0})})
+    assert selection.select(NAME, table, strict).model == "linear"
+
+
+def test_the_solver_is_that_of_the_cross_validation(trained_project):
+    """A budget that all rows exceed, and the rows of a training fold do not."""
+    rows = load_training_data(NAME)
+    inside, features = int((rows.fold != 0).sum()), rows.X.shape[1]
+    seconds = (ccp_seconds(inside, features, 2, 2) + ccp_seconds(len(rows.X), features, 2, 2)) / 2
+    entry = {
+        "class": "ldep.LDEPClassifier",
+        "params": {"r1": 2, "r2": 2, "solver": "ccp"},
+        "budget": {"seconds": seconds, "instead": {"solver": "anneal"}},
+    }
+    values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
+    checked = params.check({**values, "models": ["exact"], "classifiers": {"exact": entry}})
+    assert final_model.plan(NAME, "exact", checked, Path()).settings["solver"] == "ccp"
 
 
 def test_after_another_cross_validation_a_version_has_its_numbers(trained_project):
