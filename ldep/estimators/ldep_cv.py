@@ -16,7 +16,9 @@ from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.cross_validation import CrossValidation, Path, make_splits
 from ldep.cv_results import cv_results, squared_errors
 from ldep.estimators.base import TauClassifier
+from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
+from ldep.exact.models import Average, Maxima, average_or_maxima
 from ldep.explanation import Explanation, like_input
 from ldep.export.mixin import ExportMixin
 from ldep.out_of_fold import Scoring
@@ -32,7 +34,7 @@ ROUNDS = 40
 FAR = 20.0
 
 
-class LDEPClassifierCV(ExportMixin, TauClassifier):
+class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
     """Linear dilation-erosion perceptron that chooses its settings by cross-validation, inside `fit`.
 
     Every setting is trained on the training parts of a cross-validation, which gives decision values for rows that the
@@ -314,6 +316,9 @@ class LDEPClassifierCV(ExportMixin, TauClassifier):
             decision = model._tau(X)
             tau += weight * (np.clip(decision, -1.0, 1.0) if self._clipped else decision)
         return tau
+
+    def _exact_model(self) -> Average | Maxima:
+        return average_or_maxima(self.estimators_, self.weights_, self.threshold_, self._clipped)
 
     def predict_proba(self, X):
         """Compute the probabilities of the two classes for each row.

@@ -1,0 +1,83 @@
+"""Trained models as plain arrays: the maxima of one model, and the weighted votes of several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Maxima:
+    """One model: the class of x is the k with the largest s_k(x) = max_i(w_ki . (x - center) + c_ki).
+
+    With two classes, tau = s_1 - s_0.
+
+    Parameters
+    ----------
+    slopes : list of ndarray of shape (n_pieces, n_features)
+        The w_ki, one array per class.
+    offsets : list of ndarray of shape (n_pieces,)
+        The values of the pieces at the centre.
+    center : ndarray of shape (n_features,)
+        Origin of the pieces. It is not 0 where a feature has a large offset, in which the values would cancel.
+    """
+
+    slopes: list[np.ndarray]
+    offsets: list[np.ndarray]
+    center: np.ndarray
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.slopes)
+
+    def scores(self, X: np.ndarray) -> list[np.ndarray]:
+        """The value of every piece on every row: one array of shape (n_rows, n_pieces) per class."""
+        Z = X - self.center
+        return [Z @ slopes.T + offsets for slopes, offsets in zip(self.slopes, self.offsets)]
+
+    def rounding(self, X: np.ndarray) -> np.ndarray:
+        """A bound of the rounding error of the scores of each row.
+
+        The sums of a matrix product are rounded differently when a row comes alone or with others.
+        """
+        Z = np.abs(X - self.center)
+        sizes = [
+            (Z @ np.abs(slopes).T + np.abs(offsets)).max(axis=1) for slopes, offsets in zip(self.slopes, self.offsets)
+        ]
+        return 4.0 * (X.shape[1] + 4) * np.finfo(float).eps * np.max(sizes, axis=0)
+
+
+@dataclass(frozen=True)
+class Average:
+    """Several models of two classes that vote: tau(x) = sum_k weights_k vote_k(x) - threshold.
+
+    The vote of a model is its tau, clipped to [-1, 1] if `clipped`.
+    """
+
+    members: list[Maxima]
+    weights: np.ndarray
+    threshold: float
+    clipped: bool
+
+    def rounding(self, X: np.ndarray) -> np.ndarray:
+        """A bound of the rounding error of tau of each row."""
+        return sum(weight * member.rounding(X) for member, weight in zip(self.members, self.weights))
+
+
+def maxima(model) -> Maxima:
+    """The maxima of a trained model with linear pieces."""
+    return Maxima(model.coefs_, model._offsets_by_class(), model.center_)
+
+
+def average_or_maxima(models: list, weights: np.ndarray, threshold: float, clipped: bool) -> Average | Maxima:
+    """The vote of trained models; a single one that is not clipped is reduced to its maxima."""
+    members = [maxima(model) for model in models]
+    if members[0].n_classes > 2:
+        raise ValueError(
+            f"The average of models of {members[0].n_classes} classes has no exact answers yet: ask an LDEPClassifier."
+        )
+    if len(members) == 1 and not clipped:
+        (only,) = members
+        return Maxima(only.slopes, [only.offsets[0] + threshold / weights[0], only.offsets[1]], only.center)
+    return Average(members, np.asarray(weights, float), threshold, clipped)
