@@ -27,7 +27,13 @@ OTHERS = (
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
 )
-TYPES = OWN + OTHERS
+# Trees of scikit-learn. Their arrays are read by compiled code that does not check the indices in them: a forged file
+# could make it read foreign memory, though not run code. The signature is checked before a file is opened at all.
+TREES = (
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
+)
+TYPES = OWN + OTHERS + TREES
 
 
 def foreign(found: Iterable[str]) -> list[str]:

@@ -32,8 +32,8 @@ def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
         served_model.load(tmp_path)
 
 
-@pytest.mark.parametrize("model", params.load(ROOT / "params.yaml").models)
-def test_every_model_of_the_default_suite_can_be_stored_and_answers_the_same(model, tmp_path):
+@pytest.mark.parametrize("model", params.load(ROOT / "params.yaml").classifiers)
+def test_every_classifier_of_the_parameter_file_can_be_stored_and_answers_the_same(model, tmp_path):
     values = params.load(ROOT / "params.yaml")
     frame = registered.rows(60).astype({"grade": "category", "colour": "category"})
     numbers, encoder = impute.impute(frame)
