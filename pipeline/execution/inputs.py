@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.common.errors import UserError
 from pipeline.config import paths
 from pipeline.data import folds
-from pipeline.data.stage_files import read_table
+from pipeline.data.stage_files import read_imputed
 from pipeline.fitting.training_data import TrainingData
 
 
@@ -23,7 +23,7 @@ def load_training_data(name: str, folder: Path = paths.DATA) -> TrainingData:
 
 @lru_cache(maxsize=2)
 def _load(name: str, folder: Path, versions: object) -> TrainingData:
-    frame = read_table(paths.imputed(name, folder), f"impute {name}")
+    frame = read_imputed(name, folder)
     fold = folds.read(name, folder)
     if len(fold) != len(frame):
         raise UserError(f"{name}: {len(frame)} rows, but folds for {len(fold)}; run `ldep split {name}` again.")

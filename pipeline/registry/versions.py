@@ -7,6 +7,7 @@ A version carries the key of everything it depends on, so that the same model is
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,5 +192,14 @@ def as_tags(metrics: dict[str, float], facts: dict[str, Any]) -> dict[str, str]:
 
 
 def metric_of(version: ModelVersion, name: str) -> float | None:
-    value = version.tags.get(METRIC + name)
-    return None if value is None else float(value)
+    """The value of a metric; None if the version does not have it, or if somebody wrote something else in its place."""
+    try:
+        value = float(version.tags[METRIC + name])
+    except (KeyError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def is_decided(tags: dict[str, str], rule: str) -> bool:
+    """Whether the tags of a version hold a complete decision by this rule. Anyone who may edit tags can remove one."""
+    return tags.get(RULE) == rule and tags.get(DECISION) in (CHAMPION, CHALLENGER) and WHY in tags

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline.common.files import replacing
 from pipeline.config import paths
-from pipeline.data.stage_files import read_table
+from pipeline.data.stage_files import read_raw
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.specs import Impute
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 def run(name: str, params: Impute, folder: Path = paths.DATA) -> None:
     """Write data/imputed/NAME.parquet (features as float64, the target last) and NAME.encoder.json."""
-    frame = read_table(paths.raw(name, folder), f"fetch {name}")
+    frame = read_raw(name, folder)
     numbers, encoder = impute(frame, params.strategy, params.scope, params.fill_value)
     with replacing(paths.imputed(name, folder)) as part:
         numbers.to_parquet(part, index=False)

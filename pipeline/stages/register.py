@@ -86,7 +86,7 @@ class _Registration:
             log.warning(message, self.work.dataset, old.number, self.registry.name, version.number, old.reason)
             self.registry.replace(old, version.number)
         rule = champion.identity(self.rule)
-        if self.registry.tags_of(version.number).get(versions.RULE) != rule or self.promote:
+        if self.promote or not versions.is_decided(self.registry.tags_of(version.number), rule):
             decision = self._decide(version.number)
             # Last, so that a version with this tag is complete.
             self.registry.describe_decision(version.number, decision, rule)

@@ -25,7 +25,7 @@ from pipeline.common.files import write_json, write_text
 from pipeline.config import paths
 from pipeline.config.params import Params
 from pipeline.data.provenance import Provenance
-from pipeline.data.stage_files import read_table
+from pipeline.data.stage_files import read_imputed
 from pipeline.execution import results
 from pipeline.reporting import drawing, page, summary, table1
 from pipeline.reporting.accuracies import Accuracies
@@ -129,7 +129,7 @@ def _read_planar(name: str, root: Path) -> PlanarData | None:
     grids = results.read_boundaries(name, root / paths.RESULTS)
     if not grids:
         return None
-    frame = read_table(paths.imputed(name, root / paths.DATA), f"impute {name}")
+    frame = read_imputed(name, root / paths.DATA)
     X, y = frame.iloc[:, :-1], frame.iloc[:, -1]
     first, second = map(str, X.columns)
     return PlanarData(X.to_numpy(dtype=np.float64), np.asarray(y, dtype=str), (first, second), grids)
@@ -139,10 +139,14 @@ def _read_decision(name: str, root: Path) -> dict[str, Any] | None:
     """What the stage register decided about the data set's model; None if it has not run."""
     path = root / paths.REGISTRY / f"{name}.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        decision = json.loads(path.read_text(encoding="utf-8"))
+        missing = {"model", "metric", "metrics", "registered", "why"} - set(decision)
+        if missing or decision["metric"] not in decision["metrics"]:
+            raise ValueError("it is not a record of a registration")
+        return decision
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep register {name}` again.") from None
 
 

@@ -12,14 +12,14 @@ from pipeline.common.errors import UserError
 from pipeline.common.files import write_text
 from pipeline.config import paths
 from pipeline.config.params import Split
-from pipeline.data.stage_files import read_table
+from pipeline.data.stage_files import read_raw
 
 log = logging.getLogger(__name__)
 
 
 def run(name: str, params: Split, folder: Path = paths.DATA) -> None:
     """Write data/folds/NAME.csv: row, fold (the fold in which the row is tested), both from 0."""
-    target = read_table(paths.raw(name, folder), f"fetch {name}").iloc[:, -1]
+    target = read_raw(name, folder).iloc[:, -1]
     try:
         fold = assign(target, params.folds, params.seed)
     except UserError as error:

@@ -69,7 +69,7 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
     """
     uri = use(root)
     answered = root / paths.ANSWERED
-    known = answered.is_file() and answered.read_text(encoding="utf-8") == digest(uri)
+    known = answered.is_file() and answered.read_bytes() == digest(uri).encode()
 
     def open_quickly() -> tuple[mlflow.MlflowClient, Experiment]:
         with _few_retries():

@@ -334,3 +334,15 @@ def test_params_name_what_is_wrong():
         tiny.checked(register={"metrc": "accuracy"})
     with pytest.raises(UserError, match=r"'register\.margin'"):
         tiny.checked(register={"margin": -1.0})
+
+
+def test_tags_that_somebody_removed_or_rewrote_are_decided_again(trained_project):
+    first = register.run(NAME, registered.with_candidates("linear"))
+    client = mlflow.MlflowClient()
+    client.set_model_version_tag(MODEL, "1", "metric.accuracy", "[")
+    second = register.run(NAME, registered.with_candidates("ldep"))
+    assert second["why"] == "version 1, the champion, has no accuracy to compare with"
+    client.delete_model_version_tag(MODEL, "1", versions.WHY)
+    client.set_model_version_tag(MODEL, "1", versions.DECISION, "[")
+    again = register.run(NAME, registered.with_candidates("linear"))
+    assert (again["version"], again["decision"], again["why"]) == (1, first["decision"], "it is the champion already")

@@ -136,10 +136,11 @@ def test_results_that_are_refused_leave_the_old_report(tmp_path):
     assert (tmp_path / "report/report.html").read_text() == "old"
 
 
+@pytest.mark.parametrize("content", ["{", "[[]]", '{"model": "ldep"}', '"model"'])
 @pytest.mark.parametrize("file", ["registry/mine.json", "data/provenance/mine.json"])
-def test_a_damaged_record_of_another_stage_is_named(tmp_path, file):
+def test_a_damaged_record_of_another_stage_is_named(tmp_path, file, content):
     params = reported.project(tmp_path)
-    (tmp_path / file).write_text("{")
+    (tmp_path / file).write_text(content)
     with pytest.raises(UserError, match=f"{file} cannot be read"):
         report.run(params.datasets, params, tmp_path)
     assert not (tmp_path / "report").exists()

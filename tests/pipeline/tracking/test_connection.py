@@ -37,6 +37,13 @@ def test_the_given_store_is_used(client, tmp_path, monkeypatch, root):
     assert client.get_experiment_by_name("elsewhere") is None
 
 
+def test_a_damaged_note_of_the_stores_that_answered_is_written_anew(client, root):
+    note = root / ".ldep/answered"
+    note.write_bytes(b"\xc4\x00 is no text")
+    connection.connect("suite", root)
+    assert note.read_text() == digest(connection.store_uri(root))
+
+
 @pytest.mark.parametrize("answers", [False, True])
 def test_a_server_that_cannot_be_reached_is_reported_before_any_work(root, tmp_path, monkeypatch, answers):
     """A port that refuses, and one that accepts and never answers."""
