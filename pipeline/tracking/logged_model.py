@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import tempfile
 from pathlib import Path
@@ -17,7 +18,7 @@ from pipeline.fitting.fit import FitTask
 from pipeline.fitting.training_data import TrainingData
 
 log = logging.getLogger(__name__)
-# Packages whose types may be loaded from a model that we logged. skops itself trusts only some of them.
+# Packages whose classes may be loaded from a model of the store. skops itself trusts only some of them.
 TRUSTED = ("ldep", "numpy", "sklearn")
 EXAMPLE_ROWS = 5
 
@@ -25,7 +26,7 @@ EXAMPLE_ROWS = 5
 def log_model(client: mlflow.MlflowClient, run: Run, fit: FitTask, content: bytes, rows: TrainingData) -> str | None:
     """Log the pipeline, a skops file; return the model's id, or None if the file holds a type that is not trusted."""
     types = skops.io.get_untrusted_types(data=content)
-    foreign = [name for name in types if name.split(".")[0] not in TRUSTED]
+    foreign = [name for name in types if not _is_trusted_class(name)]
     if foreign:
         log.warning("%s is not logged as a model: it holds %s, which is not trusted.", fit.model, ", ".join(foreign))
         return None
@@ -50,3 +51,17 @@ def log_model(client: mlflow.MlflowClient, run: Run, fit: FitTask, content: byte
     client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
     client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
     return logged.model_id
+
+
+def _is_trusted_class(path: str) -> bool:
+    """Whether a dotted path names a class of a trusted package.
+
+    Functions and methods are refused: a pipeline calls those that it holds, and one like `numpy.load` runs any code.
+    """
+    if path.split(".")[0] not in TRUSTED:
+        return False
+    module, _, name = path.rpartition(".")
+    try:
+        return isinstance(getattr(importlib.import_module(module), name, None), type)
+    except ImportError:
+        return False

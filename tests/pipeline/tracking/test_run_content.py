@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
 
-from pipeline.execution import results
+from pipeline.execution import inputs, results
 from pipeline.stages import train
+from pipeline.tracking import logged_model
 from tests.support import tiny, tracked
 
 
@@ -135,6 +143,28 @@ def test_a_model_that_skops_cannot_store_is_a_warning_and_others_of_its_class_ar
     runs = tracked.runs(mlflow.MlflowClient())
     assert {model: len(run.outputs.model_outputs) for model, run in runs.items()} == {"first": 1, "second": 1, "odd": 0}
     assert {run.info.status for run in runs.values()} == {"FINISHED"}
+
+
+class Bomb:
+    def __reduce__(self):
+        return (Path.touch, (Path("code-was-run").resolve(),))
+
+
+def test_a_pipeline_that_holds_functions_is_not_run_to_be_logged(client, root, caplog):
+    """numpy.load unpickles: as a step of a pipeline in the store it would run any code."""
+    rows = inputs.load_training_data("tiny", root / "data")
+    scaled = StandardScaler().fit(rows.X)
+    as_text = FunctionTransformer(np.array2string, kw_args={"threshold": 0, "edgeitems": 1})
+    name = as_text.transform(scaled.transform(rows.X[: logged_model.EXAMPLE_ROWS]))
+    (root / name).write_bytes(pickle.dumps(Bomb()))
+    read = FunctionTransformer(np.load, kw_args={"allow_pickle": True})
+    content = skops.io.dumps(Pipeline([("scale", scaled), ("text", as_text), ("read", read), ("svc", SVC())]))
+    run = tracked.runs(client)["svc"]
+    fit = SimpleNamespace(dataset="tiny", model="svc")
+    with contextlib.suppress(Exception):
+        assert logged_model.log_model(client, run, fit, content, rows) is None
+    assert not (root / "code-was-run").exists()
+    assert "svc is not logged as a model: it holds numpy.array2string, numpy.load" in caplog.text
 
 
 def test_a_logged_model_names_the_versions_it_was_made_with(client):
