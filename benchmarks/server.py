@@ -16,6 +16,8 @@ import requests
 
 import pipeline
 
+STARTING = 300  # seconds until a server answers, also on a busy machine
+
 
 def free_port() -> int:
     with socket.socket() as found:
@@ -63,16 +65,20 @@ def started(folder: Path, port: int, command: list[str]) -> Iterator[tuple[str, 
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(240):
-            with contextlib.suppress(requests.ConnectionError):
-                if requests.get(f"{address}/health", timeout=5).ok:
-                    break
+        until = time.monotonic() + STARTING
+        while not _is_healthy(address):
             assert process.poll() is None, Path(log.name).read_text()
+            if time.monotonic() > until:
+                raise TimeoutError(f"no answer from {address} in {STARTING} s:\n{Path(log.name).read_text()}")
             time.sleep(0.5)
-        else:
-            raise TimeoutError(f"no answer from {address} in two minutes:\n{Path(log.name).read_text()}")
         yield address, process.pid
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(30)
+        process.wait(120)
         log.close()
+
+
+def _is_healthy(address: str) -> bool:
+    with contextlib.suppress(requests.RequestException):
+        return requests.get(f"{address}/health", timeout=5).ok
+    return False

@@ -61,7 +61,7 @@ def running_cluster(folder: Path, workers: int) -> Iterator[StartedCluster]:
     try:
         file = ["--scheduler-file", "scheduler.json"]
         cluster.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *file)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not (cluster.folder / "scheduler.json").exists():
             assert time.monotonic() < deadline, "the scheduler does not start"
             time.sleep(0.1)

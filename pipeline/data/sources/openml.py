@@ -35,6 +35,7 @@ from pipeline.data.tables import read_frame
 
 log = logging.getLogger(__name__)
 CLIENT = [sys.executable, "-m", openml_client.__name__]
+PATIENCE = 10  # times the timeout, for an answer that trickles in; one that stops costs the timeout
 
 
 class OpenML(Source):
@@ -103,7 +104,7 @@ def copy(dataset_id: int, timeout: float, retries: int, network: bool = True) ->
         return
     if not network:
         raise Unreachable(f"data set {dataset_id} is not in the cache of the openml client")
-    limit = 10 * timeout  # for an answer that trickles in; one that stops costs `timeout`
+    limit = PATIENCE * timeout
     with _scratch(cache, dataset_id, limit) as (scratch, cache_is_writable):
         found = cached(dataset_id, cache)  # another process may have downloaded it while this one waited
         if found is not None:

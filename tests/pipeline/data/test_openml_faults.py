@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.data.sources import openml
 from tests.support.openml_files import assert_nothing_written, edit, point_client_at, snapshot
 from tests.support.openml_server import cut_short, hang, hang_in_body, status, trickle
 
@@ -74,8 +75,9 @@ def test_unreachable_without_a_packaged_copy_says_what_to_do(server, cache, ldep
     assert not RAW.parent.exists()
 
 
-def test_an_answer_that_trickles_is_ended(server, cache, ldep, write_params):
-    write_params(data={"source": "auto", "timeout": 0.4, "retries": 0})
+def test_an_answer_that_trickles_is_ended(server, cache, ldep, write_params, monkeypatch):
+    monkeypatch.setattr(openml, "PATIENCE", 1)
+    write_params(data={"source": "auto", "timeout": 4, "retries": 0})
     server.faults["data"] = [trickle]
     code, _, text = ldep("fetch", "haberman")
     assert code == 0

@@ -118,7 +118,7 @@ def test_workers_killed_three_times_lose_nothing_and_do_nothing_twice(started, d
     killer = threading.Thread(target=kill_at, args=([1, 3, 6],), daemon=True)
     killer.start()
     train.run("tiny", on(started.address, **{**sections, "tracking": {"experiment": "suite", "models": False}}))
-    killer.join(1)
+    killer.join(120)
     assert len(set(hits)) == 3
     pd.testing.assert_frame_equal(killing.table(other), killing.table(root))
     assert {path.name for path in stored(other)} == {path.name for path in stored(root)}
