@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ldep.exact.attribution import Attribution, integrated_gradients
 from ldep.exact.counterfactual import Question, counterfactuals, radii
 from ldep.exact.domain import make_domain
-from ldep.exact.models import Average, Maxima
+from ldep.exact.models import Average, Maxima, maxima
+from ldep.exact.overview import GlobalExplanation, overview
 from ldep.exact.result import Counterfactuals
 from ldep.exact.rows import check_rows, feature_names, like_input
+from ldep.exact.rules import RuleSheet, rule_sheet, with_agreement
+from ldep.exact.simplification import box_of, simplified
 
 
 class ExactAnswers:
@@ -21,6 +26,8 @@ class ExactAnswers:
     """
 
     classes_: np.ndarray
+    n_features_in_: int
+    predict: Callable
     _tau: Callable[[np.ndarray], np.ndarray]
 
     def _exact_model(self) -> Maxima | Average:
@@ -151,6 +158,26 @@ class ExactAnswers:
             feature_names(self),
         )
 
+    def explain_global(self, X, baseline=None) -> GlobalExplanation:
+        """Summarise what the model does on many rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows, such as the training data.
+        baseline : array-like of shape (n_features,), default=None
+            Row with which all rows are compared; None is their mean.
+
+        Returns
+        -------
+        explanation : GlobalExplanation
+            importance (the mean absolute share of each feature), the regions in use with their rows and classes, and
+            the pieces in use. `print` shows them.
+        """
+        rows = check_rows(self, X)
+        start = rows.mean(axis=0) if baseline is None else np.asarray(baseline, dtype=float)
+        return overview(self._exact_model(), rows, self.predict(X), feature_names(self), start)
+
     def _question(self, X, time_limit: float, **allowed) -> tuple[np.ndarray, Question]:
         rows = check_rows(self, X)
         if not time_limit > 0:
@@ -164,3 +191,53 @@ class ExactAnswers:
         if unknown:
             raise ValueError(f"target {unknown[0]!r} is not one of the classes {self.classes_.tolist()}.")
         return np.searchsorted(self.classes_, labels)
+
+
+class ExactPieces(ExactAnswers):
+    """Mixin of single models, whose pieces can be listed."""
+
+    def simplify(self, X=None):
+        """Drop the pieces that are nowhere the largest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows; decision values stay the same in the smallest box that contains them. None keeps them everywhere.
+
+        Returns
+        -------
+        model : estimator
+            A copy with fewer pieces.
+        """
+        check_is_fitted(self)
+        rows = None if X is None else check_rows(self, X)
+        return simplified(self, *box_of(rows, self.n_features_in_))
+
+    def rules(self, X=None, *, scaler=None, units=None, digits=4, max_terms=8) -> RuleSheet:
+        """Write the model as a sheet of rules, without redundant conditions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows, as for `predict`. The rules then hold in the smallest box that contains them, and can be shorter.
+            None covers all rows.
+        scaler : StandardScaler, default=None
+            Scaler that the rows went through. The rules are then about the features before it.
+        units : dict, default=None
+            Units of features, to print.
+        digits : int, default=4
+            Digits of the printed numbers.
+        max_terms : int, default=8
+            Number of features that a printed condition names. The others are counted.
+
+        Returns
+        -------
+        rules : RuleSheet
+            The rules in full precision; `print` shows them, with a statement of which rows they cover.
+        """
+        check_is_fitted(self)
+        rows = None if X is None else check_rows(self, X)
+        low, high = box_of(rows, self.n_features_in_)
+        sheet = rule_sheet(maxima(self), self.classes_, feature_names(self), low, high, scaler)
+        sheet = replace(sheet, units=units or {}, digits=digits, max_terms=max_terms)
+        return sheet if rows is None else with_agreement(sheet, rows, self.predict(X), scaler)

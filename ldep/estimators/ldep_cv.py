@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar
@@ -19,6 +20,8 @@ from ldep.estimators.base import TauClassifier
 from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.exact.models import Average, Maxima, average_or_maxima
+from ldep.exact.rows import check_rows
+from ldep.exact.simplification import box_of, simplified
 from ldep.explanation import Explanation, like_input
 from ldep.export.mixin import ExportMixin
 from ldep.out_of_fold import Scoring
@@ -319,6 +322,26 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
 
     def _exact_model(self) -> Average | Maxima:
         return average_or_maxima(self.estimators_, self.weights_, self.threshold_, self._clipped)
+
+    def simplify(self, X=None):
+        """Drop the pieces of the models that are nowhere the largest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows; decision values stay the same in the smallest box that contains them. None keeps them everywhere.
+
+        Returns
+        -------
+        model : LDEPClassifierCV
+            A copy with fewer pieces.
+        """
+        check_is_fitted(self)
+        rows = None if X is None else check_rows(self, X)
+        smaller = copy.copy(self)
+        box = box_of(rows, self.n_features_in_)
+        smaller.estimators_ = [simplified(model, *box) for model in self.estimators_]
+        return smaller
 
     def predict_proba(self, X):
         """Compute the probabilities of the two classes for each row.

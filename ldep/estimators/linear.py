@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep.conditioning import Coordinates
 from ldep.estimators.base import TauClassifier
-from ldep.estimators.exact import ExactAnswers
+from ldep.estimators.exact import ExactPieces
 from ldep.exact.models import Maxima, maxima
 from ldep.explanation import explain_linear, explain_pair, like_input
 from ldep.export.mixin import ExportMixin
@@ -26,7 +26,7 @@ def by_class(groups: Groups) -> Groups:
     return groups[::-1] if len(groups) == 2 else groups
 
 
-class LinearPiecesClassifier(ExactAnswers, ExportMixin, TauClassifier):
+class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
     """Base class of models with one maximum of affine pieces per class, s_k(x) = max_i(w_ki . x + c_ki).
 
     The largest s_k is predicted. With two classes tau = s_1 - s_0 = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
