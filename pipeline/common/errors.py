@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 LONGEST = 300  # characters of the message of another library
+LONGEST_NAME = 60  # characters of a name in a message
+MOST_NAMES = 20  # in one message
 
 
 class UserError(Exception):
@@ -30,4 +32,15 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     close = get_close_matches(name.lower(), [v.lower() for v in valid], n=1, cutoff=0.6)
     if close:
         return f"did you mean '{next(v for v in valid if v.lower() == close[0])}'?"
-    return "valid: " + (", ".join(valid) or "none") + "."
+    return f"valid: {listed(valid) or 'none'}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, separated by commas; of many or very long ones only the beginning."""
+    return ", ".join(map(short, names[:MOST_NAMES])) + (", ..." if len(names) > MOST_NAMES else "")
+
+
+def short(name: str) -> str:
+    """The name on one line, cut if it would make a message unreadable."""
+    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name[:LONGEST_NAME])
+    return shown if len(name) <= LONGEST_NAME else f"{shown}..."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import reprlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 def check_models(params: Params) -> None:
     """Build each model that is to run, and each end of each search space; UserError names the entry that is wrong."""
     if not params.models:
-        raise UserError("models: the list is empty; name some of classifiers.")
+        raise UserError("params.yaml: models: the list is empty; name some of classifiers.")
     own_models = str(paths.OWN_MODELS.resolve())
     if paths.OWN_MODELS.is_dir() and own_models not in sys.path:
         sys.path.append(own_models)
@@ -40,7 +41,7 @@ def _check(name: str, params: Params) -> None:
     settings = settings_for(entry, {}, rows=100, features=1)
     estimator = _try(f"{where}", entry.class_, settings)
     if not is_classifier(estimator):
-        raise UserError(f"{where}: {entry.class_} is not a classifier.")
+        raise UserError(f"params.yaml: {where}: {entry.class_} is not a classifier.")
     if entry.budget is not None:
         _try(f"{where}.budget.instead", entry.class_, {**settings, **entry.budget.instead})
     _try(f"{where}.while_tuning", entry.class_, {**settings, **entry.while_tuning})
@@ -51,7 +52,8 @@ def _check(name: str, params: Params) -> None:
     for number, first in enumerate(entry.first):
         for parameter, value in first.items():
             if not _inside(value, entry.search[parameter]):
-                raise UserError(f"{where}.first.{number}: {parameter} = {value!r} is not in its search space.")
+                shown = f"{parameter} = {reprlib.repr(value)}"
+                raise UserError(f"params.yaml: {where}.first.{number}: {shown} is not in its search space.")
 
 
 def _warn_of_unwatched_code(name: str, params: Params) -> None:

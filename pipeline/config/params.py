@@ -15,6 +15,8 @@ from pipeline.config import catalogue, paths
 from pipeline.config.yaml_file import read_yaml
 from pipeline.fitting.specs import Classifier, Impute, MetricName, Section, Tuning
 
+MOST_PROBLEMS = 20  # in one message
+
 Name = Annotated[str, AfterValidator(identifiers.safe)]
 
 
@@ -119,7 +121,10 @@ def check(values: Any, where: str = "params.yaml") -> Params:
     try:
         return Params.model_validate(values)
     except ValidationError as error:
-        lines = [f"{where}: {_in_words(item)}" for item in error.errors()]
+        problems = error.errors()
+        lines = [f"{where}: {_in_words(item)}" for item in problems[:MOST_PROBLEMS]]
+        if len(problems) > MOST_PROBLEMS:
+            lines.append(f"{where}: {len(problems) - MOST_PROBLEMS} more problems are not shown.")
         raise UserError("\n".join(lines)) from None
 
 
@@ -137,7 +142,10 @@ def _in_words(item: Any) -> str:
             f"'{key}' is a mapping. List the name under 'datasets', and put the file under "
             "'own_data: {NAME: {path: ..., target: ...}}'."
         )
-    return f"'{key}': {message[:1].lower()}{message[1:]}; found {reprlib.repr(item['input'])}."
+    problem = f"'{key}': {message[:1].lower()}{message[1:]}"
+    if item["type"] == "value_error" and isinstance(item["input"], dict):  # a check of a whole section
+        return f"{problem}."
+    return f"{problem}; found {reprlib.repr(item['input'])}."
 
 
 def _valid_keys(location: tuple[Any, ...]) -> list[str]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import yaml
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, first_line, short
 
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_TREE = 100_000  # values, with each alias counted as what it stands for
 LONGEST_NUMBER = 100  # characters
+LONGEST_MESSAGE = 500  # characters of PyYAML's message, which may repeat a value
 DEEPEST = 50  # levels of nesting
 
 
@@ -23,7 +24,8 @@ class _Loader(yaml.SafeLoader):
                 continue
             if key.value in seen:  # PyYAML would silently use the last one
                 line = key.start_mark.line + 1
-                raise _error(f"the key '{key.value}' appears twice, the second time in line {line}; remove one of them")
+                name = short(key.value)
+                raise _error(f"the key '{name}' appears twice, the second time in line {line}; remove one of them")
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -57,7 +59,9 @@ def read_yaml(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}.") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-99-99
-        raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from None
+        raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())[:LONGEST_MESSAGE]}.") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's own, for `!!bool x`
+        raise UserError(f"{path} is not valid YAML: a value does not fit its tag ({first_line(error)}).") from None
 
 
 def _check_size(root: yaml.Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -37,13 +38,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"the key {key!r} is not text; write it in quotes")
+                raise ValueError(f"the key {reprlib.repr(key)} is not text; write it in quotes")
             _plain(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
             _plain(item)
     elif value is not None and not isinstance(value, (bool, int, float, str)):
-        raise ValueError(f"{value!r} is neither a number nor text; write it in quotes")
+        raise ValueError(f"{reprlib.repr(value)} is neither a number nor text; write it in quotes")
     return value
 
 
@@ -94,9 +95,10 @@ class Classifier(Section):
     def _parts_fit(self) -> Classifier:
         if not self.search and (self.first or self.while_tuning or self.trials):
             raise ValueError("first, while_tuning and trials need a search")
-        for settings in self.first:
-            if set(settings) != set(self.search):
-                raise ValueError(f"first: {settings} does not give a value for each of {', '.join(self.search)}")
+        for number, settings in enumerate(self.first):
+            for name in sorted({*settings} ^ {*self.search}):
+                reason = "has no value for" if name in self.search else "sets what `search` does not have:"
+                raise ValueError(f"first.{number} {reason} {reprlib.repr(name)}")
         return self
 
 

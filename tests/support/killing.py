@@ -42,15 +42,23 @@ def start(folder: Path, *command: str) -> subprocess.Popen[bytes]:
     )
 
 
-def finish(folder: Path, *command: str) -> str:
-    done = subprocess.run(
+def run(
+    folder: Path, *command: str, seconds: float | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with some more environment variables; TimeoutExpired after so many seconds."""
+    return subprocess.run(
         [str(BIN / command[0]), *command[1:]],
         cwd=folder,
-        env=environment(folder),
+        env={**environment(folder), **variables},
         capture_output=True,
         text=True,
         check=False,
+        timeout=seconds,
     )
+
+
+def finish(folder: Path, *command: str) -> str:
+    done = run(folder, *command)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

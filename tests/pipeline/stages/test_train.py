@@ -363,7 +363,7 @@ def svc(**fields):
         (svc(budget={"secnds": 3, "instead": {}}), "did you mean 'seconds'?"),
         (
             svc(search={"C": {"low": 1, "high": 2}}, first=[{"gamma": 1}]),
-            "does not give a value for each of C",
+            "'classifiers.svc': first.0 has no value for 'C'.",
         ),
     ],
 )
