@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.digests import file_digest
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, listed, short
 from pipeline.config.params import OwnData
 from pipeline.data.provenance import Provenance
 from pipeline.data.tables import Layout, open_table, read_frame
@@ -19,7 +19,10 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     path = Path(own.path)
     if not path.is_file():
         raise UserError(f"own_data.{name}.path: there is no file {path} (in {Path.cwd()}).")
-    layout = Layout(own.delimiter, own.decimal, own.encoding)
+    try:
+        layout = Layout(own.delimiter, own.decimal, own.encoding)
+    except UserError as error:
+        raise UserError(f"own_data.{name}: {error}") from None
     columns = open_table(path, layout, known=[own.target]).columns
     for column in own.ignore:
         if column not in columns:
@@ -31,8 +34,8 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     empty = [column for column in frame.columns[:-1] if frame[column].isna().all()]
     if empty:
         raise UserError(
-            f"{path}: the column '{empty[0]}' has no value in any row, so nothing can be imputed; "
-            f"fill it, or list it: own_data.{name}.ignore: [{', '.join(empty)}]."
+            f"{path}: the column '{short(empty[0])}' has no value in any row, so nothing can be imputed; "
+            f"fill it, or list it: own_data.{name}.ignore: [{listed(empty)}]."
         )
     return frame, Provenance("own file", file=own.path, md5=file_digest(path, "md5"))
 
@@ -47,7 +50,8 @@ def _check_classes(target: pd.Series, own: OwnData) -> None:
     classes = [str(category) for category in target.cat.categories]
     if len(classes) != 2:
         counts = target.value_counts()
-        shown = ", ".join(f"'{c}' ({counts[c]} rows)" for c in classes[:6]) + (", ..." if len(classes) > 6 else "")
+        shown = ", ".join(f"'{short(label)}' ({counts[label]} rows)" for label in classes[:6])
+        shown += ", ..." if len(classes) > 6 else ""
         raise UserError(
             f"{own.path}: the target '{own.target}' has {len(classes)} class{'es' * (len(classes) != 1)}, "
             f"not two: {shown}. This is a binary classifier: choose another column, or join classes."

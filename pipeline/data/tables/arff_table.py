@@ -15,16 +15,20 @@ from pipeline.common.errors import UserError
 from pipeline.data.tables import text
 from pipeline.data.tables.layout import Layout
 from pipeline.data.tables.table import ROWS, Table
+from pipeline.encoding import cells
 
-INTEGER = re.compile(r"\binteger\s*$", re.IGNORECASE)
+NUMERIC = re.compile(r"\b(numeric|real|integer)\s*$", re.IGNORECASE)
 
 
 class ArffTable(Table):
     def __init__(self, path: Path, layout: Layout) -> None:
         self.layout = layout
         self.path = path
-        content, _ = self._load()
-        self.kinds: dict[str, str | list[str]] = dict(content["attributes"])
+        content, lines = self._load()
+        self.kinds: dict[str, str | list[str]] = {
+            name: "NUMERIC" if is_numeric else kind
+            for (name, kind), is_numeric in zip(content["attributes"], lines.numeric_attributes)
+        }
         for name, kind in self.kinds.items():
             repeated = [category for category in kind if kind.count(category) > 1] if isinstance(kind, list) else []
             if repeated:
@@ -37,14 +41,39 @@ class ArffTable(Table):
     def pieces(self, columns: Sequence[str], numeric: Collection[str] = ()) -> Iterator[pa.Table]:
         self.require(columns)
         content, lines = self._load()
-        positions = [self.columns.index(name) for name in columns]
+        positions = {name: position for position, name in enumerate(self.columns)}
+        done = 0
         while rows := self._next_rows(content["data"], lines):
-            yield pa.table(
-                {
-                    name: _column([row[position] for row in rows], self.kinds[name])
-                    for name, position in zip(columns, positions)
-                }
-            )
+            piece = {}
+            for name in columns:
+                column = [row[positions[name]] for row in rows]
+                is_numeric = self.kinds[name] == "NUMERIC"
+                piece[name] = self._numbers(name, column, done) if is_numeric else self._texts(name, column)
+            yield pa.table(piece)
+            done += len(rows)
+
+    def place(self, row: int) -> str:
+        content, lines = self._load()
+        for _ in itertools.islice(content["data"], row + 1):
+            pass
+        return f"line {lines.number}"
+
+    def _numbers(self, name: str, texts: list[str | None], first_row: int) -> pa.Array:
+        values = []
+        for row, cell in enumerate(texts, first_row):
+            try:
+                values.append(cells.read_number(cell))
+            except ValueError as error:
+                raise UserError(f"{self.path}: {self.place(row)}, column '{name}': {error}") from None
+        return pa.array(values, pa.float64())
+
+    def _texts(self, name: str, texts: list[str | None]) -> pa.Array:
+        kind = self.kinds[name]
+        if not isinstance(kind, list):
+            return pa.array(texts, pa.string()).dictionary_encode()
+        codes = {category: code for code, category in enumerate(kind)}
+        indices = pa.array([None if value is None else codes[value] for value in texts], pa.int32())
+        return pa.DictionaryArray.from_arrays(indices, pa.array(kind, pa.string()))
 
     def _load(self) -> tuple[dict[str, Any], _CountedLines]:
         lines = _CountedLines(text.lines(self.path, self.layout))
@@ -67,11 +96,16 @@ class ArffTable(Table):
 
 
 class _CountedLines:
-    """The lines of a file, and which one was read last."""
+    """The lines of a file, which one was read last, and which attributes are declared as numbers.
+
+    Numeric attributes are passed on as text: liac-arff would truncate the cells of INTEGER attributes, and take 1_000
+    for a number.
+    """
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
         self.number, self.line = 0, ""
+        self.numeric_attributes: list[bool] = []
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -79,15 +113,8 @@ class _CountedLines:
     def __next__(self) -> str:
         self.line = next(self._lines)
         self.number += 1
-        # liac-arff truncates the cells of INTEGER attributes: 1.5 would be 1 here and 1.5 in every other format.
-        return INTEGER.sub("numeric", self.line) if self.line.lstrip()[:10].upper() == "@ATTRIBUTE" else self.line
-
-
-def _column(values: list[Any], kind: str | list[str]) -> pa.Array:
-    if isinstance(kind, list):
-        codes = {category: code for code, category in enumerate(kind)}
-        indices = pa.array([None if value is None else codes[str(value)] for value in values], pa.int32())
-        return pa.DictionaryArray.from_arrays(indices, pa.array(kind, pa.string()))
-    if kind.upper() == "STRING":
-        return pa.array([None if value is None else str(value) for value in values], pa.string()).dictionary_encode()
-    return pa.array(values, pa.float64())
+        if self.line.lstrip()[:10].upper() != "@ATTRIBUTE":
+            return self.line
+        line, found = NUMERIC.subn("STRING", self.line)
+        self.numeric_attributes.append(bool(found))
+        return line

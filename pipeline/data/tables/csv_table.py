@@ -32,17 +32,14 @@ class CsvTable(Table):
     def __init__(self, path: Path, layout: Layout, known: Collection[str] = ()) -> None:
         self.layout = layout
         self.path = path
-        header = next((row for _, row in self._rows(_Lines(text.blocks(path, layout)))), None)
-        if header is None:
-            raise UserError(f"{path} is empty; it needs a line of column names, and rows.")
-        header = [cell.strip() for cell in header]
+        header = self._header(_Lines(text.blocks(path, layout)))
         _check_header(path, header, layout.delimiter, known)
         super().__init__(path, header)
 
     def pieces(self, columns: Sequence[str], numeric: Collection[str] = ()) -> Iterator[pa.Table]:
         self.require(columns)
         lines = _Lines(text.blocks(self.path, self.layout))
-        next(self._rows(lines))  # the header
+        self._header(lines)
         done = 0
         while block := lines.rest():
             piece = None if '"' in block else self._without_quotes(block, columns, numeric)
@@ -53,10 +50,23 @@ class CsvTable(Table):
             done += len(piece)
 
     def place(self, row: int) -> str:
-        for index, (line, _) in enumerate(self._rows(_Lines(text.blocks(self.path, self.layout)))):
-            if index == row + 1:  # the header comes first
-                return f"line {line}"
+        try:
+            for index, (line, _) in enumerate(self._rows(_Lines(text.blocks(self.path, self.layout)))):
+                if index == row + 1:  # the header comes first
+                    return f"line {line}"
+        except _BadRow:  # pyarrow reads longer cells than the csv module
+            pass
         return super().place(row)
+
+    def _header(self, lines: Iterable[str]) -> list[str]:
+        """The names in the first line that is not blank."""
+        try:
+            header = next((row for _, row in self._rows(lines)), None)
+        except _BadRow as error:
+            raise UserError(f"{self.path}: the header in line {error.line} has {error.reason}") from None
+        if header is None:
+            raise UserError(f"{self.path} is empty; it needs a line of column names, and rows.")
+        return [cell.strip() for cell in header]
 
     def _rows(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         """Yield each row with the line on which it ends; blank lines are no rows."""
@@ -67,7 +77,7 @@ class CsvTable(Table):
                 if row:
                     yield reader.line_num, row
         except csv.Error as error:
-            raise _BadRow(reader.line_num, f"{error}.") from None
+            raise _BadRow(reader.line_num, f"cells that cannot be read: {error}.") from None
 
     def _without_quotes(self, block: str, columns: Sequence[str], numeric: Collection[str]) -> pa.Table | None:
         """Read a block with pyarrow; None if something in it needs a closer look."""

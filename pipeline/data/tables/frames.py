@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, listed
 from pipeline.data.tables.columns import typed
 from pipeline.data.tables.layout import Layout
 from pipeline.data.tables.open import open_table
@@ -22,9 +22,9 @@ def read_frame(
     table = open_table(path, layout, known=[target])
     where = where or str(path)
     if target not in table.columns:
-        shown = ", ".join(table.columns[:20]) + (", ..." if len(table.columns) > 20 else "")
-        raise UserError(f"{where}: there is no target column '{target}'; the columns are: {shown}.")
-    features = [name for name in table.columns if name != target and name not in ignore]
+        raise UserError(f"{where}: there is no target column '{target}'; the columns are: {listed(table.columns)}.")
+    left_out = {target, *ignore}
+    features = [name for name in table.columns if name not in left_out]
     if not features:
         raise UserError(f"{where}: there is no feature beside the target '{target}'.")
     columns = [*features, target]

@@ -42,6 +42,7 @@ def _is_text_encoding(name: str) -> bool:
                 content = sample.encode(name)
             except UnicodeEncodeError:  # an encoding without this letter, such as ascii
                 continue
+            content.decode(name, "replace")  # idna cannot, and a message about a wrong byte needs it
             decoder = codecs.getincrementaldecoder(name)("strict")
             text = "".join(decoder.decode(content[i : i + 1]) for i in range(len(content))) + decoder.decode(b"", True)
             if text != sample:

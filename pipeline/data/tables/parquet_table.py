@@ -12,6 +12,7 @@ import pyarrow.parquet
 from pipeline.common.errors import UserError, first_line
 from pipeline.data.tables.table import ROWS, Table, text_column
 
+UNREADABLE = (pa.ArrowException, OSError, ValueError, MemoryError)  # what pyarrow raises for a damaged file
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # per second
 
 
@@ -33,14 +34,20 @@ class ParquetTable(Table):
         try:
             for batch in self._open().iter_batches(batch_size=ROWS, columns=list(columns)):
                 piece = pa.Table.from_batches([batch])
-                yield pa.table({name: _plain(piece.column(name)) for name in columns})
-        except (OSError, ValueError) as error:  # pyarrow's errors are of these two kinds
+                yield pa.table({name: self._plain(name, piece.column(name)) for name in columns})
+        except UNREADABLE as error:
             raise UserError(f"{self.path} is not a readable Parquet file: {first_line(error)}.") from None
+
+    def _plain(self, name: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+        try:
+            return _plain(cells)
+        except pa.ArrowInvalid as error:
+            raise UserError(f"{self.path}: the column '{name}' cannot be read: {first_line(error)}.") from None
 
     def _open(self) -> pyarrow.parquet.ParquetFile:
         try:
             return pyarrow.parquet.ParquetFile(self.path, pre_buffer=False)  # a buffer would hold what was read
-        except (OSError, ValueError) as error:
+        except UNREADABLE as error:
             raise UserError(f"{self.path} is not a readable Parquet file: {first_line(error)}.") from None
 
     def _check_type(self, name: str) -> None:
@@ -77,6 +84,24 @@ def _plain(cells: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(seconds, pa.float64())])
     if pa.types.is_null(kind):
         return cells.cast(pa.float64())
-    if pa.types.is_dictionary(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return cells
-    return cells if pa.types.is_boolean(kind) else text_column(cells)
+    if pa.types.is_dictionary(kind):
+        return pa.chunked_array([_text_categories(chunk) for chunk in cells.chunks], _TEXT)
+    cells.validate(full=True)  # a writer may have stored bytes that are not UTF-8 as text
+    return text_column(cells)
+
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def _text_categories(cells: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same cells, with categories of any type as text, in their stored order."""
+    categories = cells.dictionary
+    categories.validate(full=True)
+    kind = categories.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_string(kind):
+        texts = categories.cast(pa.string())
+    else:
+        texts = pa.array([None if value is None else str(value) for value in categories.to_pylist()], pa.string())
+    return pa.DictionaryArray.from_arrays(cells.indices.cast(pa.int32()), texts)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.common.errors import UserError, nearest
+from pipeline.common.errors import UserError, nearest, short
 
 ROWS = 100_000  # of a piece, where the format counts rows
 
@@ -24,14 +24,17 @@ class Table(ABC):
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path, self.columns = path, list(columns)
-        repeated = [name for name in self.columns if self.columns.count(name) > 1]
-        if repeated:
-            raise UserError(f"{path}: the column '{repeated[0]}' appears twice; give each column its own name.")
+        seen: set[str] = set()
+        for name in self.columns:
+            if name in seen:
+                raise UserError(f"{path}: the column '{short(name)}' appears twice; give each column its own name.")
+            seen.add(name)
 
     def require(self, columns: Collection[str]) -> None:
+        present = set(self.columns)  # a table may have 100,000 columns
         for name in columns:
-            if name not in self.columns:
-                raise UserError(f"{self.path} has no column '{name}'; {nearest(name, self.columns)}")
+            if name not in present:
+                raise UserError(f"{self.path} has no column '{short(name)}'; {nearest(name, self.columns)}")
 
     def declares_order(self, column: str) -> bool:
         """Whether the file lists the categories of a column, in an order of its own."""

@@ -63,7 +63,7 @@ def test_a_damaged_cached_copy_is_replaced_only_by_a_good_one(server, cache, lde
     [
         ("30,64,1,1\n", "thirty,64,1,1\n", ["line 7", "thirty"]),
         ("30,64,1,1\n", "30,99,1,1\n", ["line 7", "99"]),
-        ("30,64,1,1\n", "30,64,inf,1\n", ["data row 1", "Number_of_positive_axillary_nodes_detected", "infinite"]),
+        ("30,64,1,1\n", "30,64,inf,1\n", ["line 7", "Number_of_positive_axillary_nodes_detected", "infinite"]),
         ("30,64,1,1\n", "30,64,?,1\n", ["missing cells: 1, not 0"]),
         ("30,64,1,1\n", "30,64,1,?\n", ["rows without a class in 'Survival_status': 1"]),
         ("30,64,1,1\n", "", ["rows: 305, not 306", "rows of class '1': 224, not 225"]),

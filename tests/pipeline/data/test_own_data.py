@@ -138,7 +138,7 @@ def test_a_bad_csv_is_refused_by_name(own, content, words):
         (
             "my.arff",
             b"@RELATION r\n@ATTRIBUTE a numeric\n@ATTRIBUTE label {x,y}\n@DATA\nx,x\n",
-            ["my.arff, line 5", "'x,x'"],
+            ["my.arff: line 5, column 'a': 'x' is not a number"],
         ),
         ("my.arff", b"@RELATION r\n@ATTRIBUTE a {\xe9}\n@DATA\n", ["my.arff", "not utf-8"]),
         ("my.xlsx", b"", ["'.xlsx' is not a format read here", ".csv, .arff or .parquet"]),
