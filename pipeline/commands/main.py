@@ -33,6 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except UserError as error:
         return _fail(args.command, str(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("", "ldep", "pipeline"):
+            raise
+        install = "pip install 'ldep[pipeline]', or in a clone: pip install '.[pipeline]'"
+        return _fail(
+            args.command, f"the package '{error.name}' is missing. The commands need the extra `pipeline`: {install}."
+        )
     except KeyboardInterrupt:
         return _fail(args.command, "interrupted. Every file that was written is complete.", code=130)
     except BrokenPipeError:  # `ldep datasets | head`

@@ -10,8 +10,10 @@ import signal
 import threading
 import time
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import psutil
+if TYPE_CHECKING:
+    import psutil
 
 INTERVAL = 0.5  # seconds between two looks at the ancestors
 
@@ -28,6 +30,8 @@ def _lineage(stage: str) -> list[psutil.Process]:
     Depending on the shell and on the stage's command, the shell remains as a process of its own, which outlives `dvc`.
     `dvc` is the first ancestor that does not have the name of this stage in its environment.
     """
+    import psutil  # of the extra `pipeline`: without it `ldep --help` still works
+
     lineage = [psutil.Process()]
     for ancestor in lineage[0].parents():
         lineage.append(ancestor)
@@ -47,6 +51,8 @@ def _watch(lineage: list[psutil.Process]) -> None:
 
 def _is_intact(lineage: list[psutil.Process]) -> bool:
     """Whether each process is still the child of the next: the children of a process that dies get another parent."""
+    import psutil  # of the extra `pipeline`: without it `ldep --help` still works
+
     try:
         return all(child.ppid() == parent.pid for child, parent in pairwise(lineage))
     except psutil.NoSuchProcess:

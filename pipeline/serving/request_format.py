@@ -43,14 +43,14 @@ def read(body: bytes, content_type: str | None) -> tuple[pd.DataFrame, dict[str,
 
 
 def read_csv(text: str) -> pd.DataFrame:
-    """A header line and one line per row. Every cell is text."""
+    """A header line and one line per row. Every cell is text. Blanks around names do not count, as in training."""
     try:
-        lines = [line for line in csv.reader(io.StringIO(text), strict=True) if line]
+        lines = [line for line in csv.reader(io.StringIO(text), skipinitialspace=True, strict=True) if line]
     except csv.Error as error:
         raise BadRequest(f"The body is not a CSV table: {error}.") from None
     if not lines:
         raise BadRequest("The body is not a CSV table: it has no header line.")
-    return table(lines[0], lines[1:])
+    return table([name.strip() for name in lines[0]], lines[1:])
 
 
 def read_json(text: str) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -42,6 +42,28 @@ def test_every_command_has_help_with_an_example(command, capsys):
     assert f"example:\n  ldep {command.name}" in output
 
 
+WITHOUT_EXTRA = (
+    "import sys; sys.modules.update(dict.fromkeys(['mlflow', 'pandas', 'psutil', 'pyarrow', 'pydantic', 'yaml'])); "
+    "from pipeline.commands.main import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("command", [["fetch", "banana"], ["datasets"], ["serve", "banana"], ["report"]])
+def test_without_the_extra_a_command_says_what_to_install(command, tmp_path):
+    """`pip install .` alone installs the library; the command `ldep` is there, but not what it needs."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRA, *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "is missing. The commands need the extra `pipeline`: pip install 'ldep[pipeline]'" in done.stderr
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; from pipeline.commands.main import build_parser; build_parser().format_help(); "

@@ -47,6 +47,11 @@ def test_cells_of_a_csv_table_are_text():
         assert read(body, "text/csv; charset=utf-8") == expected
 
 
+def test_blanks_around_the_names_of_a_csv_table_do_not_count():
+    """As in training, where `width , "colour"` are the columns `width` and `colour`."""
+    assert read(b'width , "colour"\n0.3, "red, dark"\n', "text/csv") == [{"width": "0.3", "colour": "red, dark"}]
+
+
 def test_a_record_may_lack_a_cell_and_one_row_may_come_without_lists():
     assert read({"instances": [ROW, {"b": "y", "c": 2}]})[1] == {"a": None, "b": "y", "c": 2}
     assert read({"inputs": ROW}) == [ROW]
