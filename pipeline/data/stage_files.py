@@ -41,5 +41,5 @@ def _check(frame: pd.DataFrame, nominal: bool) -> None:
         if not is_numeric_dtype(frame[column]) and not (nominal and is_category):
             raise ValueError(f"column '{column}' is of the type {frame[column].dtype}")
     target = frame.iloc[:, -1]
-    if target.isna().any() or target.nunique() != 2:
-        raise ValueError(f"the target '{target.name}' does not have two classes")
+    if target.isna().any() or target.nunique() < 2:
+        raise ValueError(f"the target '{target.name}' has a gap, or only one class")

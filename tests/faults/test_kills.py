@@ -95,7 +95,7 @@ def shoot(folder: Path, generator: random.Random, length: float) -> Shot:
     number = generator.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
     target = generator.choice(["the command", "ldep", "a worker", "the session"])
     process = killing.start(folder, *command)
-    time.sleep(generator.uniform(0, length / 2))
+    time.sleep(generator.uniform(0, length / 4))
     if process.poll() is None:
         send(number, targets(process, target, generator))
     sent = time.monotonic()

@@ -16,8 +16,8 @@ GOOD = pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": pd.Categorical(["a", "b"
     ("frame", "reason"),
     [
         (GOOD.assign(size=["1", "2", "3"]), "column 'size' is of the type"),
-        (GOOD.assign(label="x"), "the target 'label' does not have two classes"),
-        (GOOD.assign(label=["x", None, "y"]), "the target 'label' does not have two classes"),
+        (GOOD.assign(label="x"), "the target 'label' has a gap, or only one class"),
+        (GOOD.assign(label=["x", None, "y"]), "the target 'label' has a gap, or only one class"),
         (GOOD[["label"]], "no feature beside the target"),
         (GOOD[:0], "it has no rows"),
     ],
