@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldep.conditioning import RANK_TOL, Coordinates, condition
+from ldep.conditioning import RANK_TOL, condition
+from ldep.coordinates import Coordinates
 from ldep.initialization import quick_kmeans
 from ldep.pieces import LinearPieces
 from ldep.problem import Problem

@@ -10,18 +10,23 @@ alpha P. `condition` finds B with
 
 writes z = B^T (x - mean), and states the same problem in z: same scores, same F, round level sets. Directions in which
 the data do not vary (constant columns, the difference of duplicate ones) are left out.
+
+Where B must not mix features, it is diagonal: sparse samples would become dense, and bounds on the slopes of a feature
+would no longer be bounds on single parameters. The equations then hold on the diagonal only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
+from ldep.coordinates import Coordinates, RotatedCoordinates, ScaledCoordinates
 from ldep.pieces import LinearPieces
 from ldep.problem import Problem
 from ldep.samples import Samples
+from ldep.sparse_rows import mean_and_variance
 
 # Beyond this many features the eigendecompositions cost more than they save, and columns are only scaled.
 ROTATE_UP_TO = 600
@@ -31,64 +36,27 @@ LARGE_OFFSET = 1000.0
 RANK_TOL = 1e-13
 
 
-@dataclass(frozen=True)
-class Coordinates:
-    """The map z = B^T (x - mean) from the user's coordinates to the solver's.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (n_features,)
-        Mean of the features.
-    basis : ndarray of shape (n_features, n_directions)
-        The matrix B.
-    center : ndarray of shape (n_features,)
-        Origin of the fitted model: the mean of features that have a large offset, and 0 for the others.
-    scale : ndarray of shape (n_features,), default=None
-        Set where B only scales columns, and leaves out those of scale 0: products with B would be a waste.
-    """
-
-    mean: np.ndarray
-    basis: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray | None = None
-
-    def transform(self, centred: np.ndarray) -> np.ndarray:
-        """z of rows from which the mean has been subtracted."""
-        if self.scale is None:
-            return centred @ self.basis
-        used = self.scale > 0
-        return centred[:, used] * self.scale[used]
-
-    def to_user(self, theta: np.ndarray, origin: np.ndarray | float = 0.0) -> np.ndarray:
-        """One row [slopes, value at `origin`] per piece in the user's coordinates, from theta in the solver's."""
-        table = theta.reshape(-1, self.basis.shape[1] + 1)
-        slopes = table[:, :-1] @ self.basis.T
-        return np.column_stack([slopes, table[:, -1] - slopes @ (self.mean - origin)])
-
-    def to_solver(self, table: np.ndarray, origin: np.ndarray | float = 0.0) -> np.ndarray:
-        """theta in the solver's coordinates, from one row [slopes, value at `origin`] per piece in the user's.
-
-        What the slopes do in directions that the solver's coordinates leave out is lost.
-        """
-        slopes = np.linalg.lstsq(self.basis, table[:, :-1].T, rcond=None)[0].T
-        return np.column_stack([slopes, table[:, -1] + table[:, :-1] @ (self.mean - origin)]).ravel()
-
-
 def condition(
-    samples: Samples, group_sizes: tuple[int, ...], alpha: float, penalty: str = "norm"
+    samples: Samples,
+    group_sizes: tuple[int, ...],
+    alpha: float,
+    penalty: str = "norm",
+    monotone: np.ndarray | None = None,
 ) -> tuple[Problem[LinearPieces], Coordinates]:
     """State the training problem in coordinates that suit a solver.
 
     Parameters
     ----------
     samples : Samples
-        The samples in the user's coordinates.
+        The samples in the user's coordinates, dense or sparse.
     group_sizes : tuple of int
         Number of pieces in each maximum.
     alpha : float
         Weight of the penalty.
     penalty : {"norm", "variance"}, default="norm"
-        The matrix of the penalty: P = I or P = C.
+        The matrix of the penalty: P = I or P = C. It must be I for sparse samples and for monotone features.
+    monotone : ndarray of shape (n_features,), default=None
+        +1 for features in which tau must not fall, -1 where it must not rise, 0 for the others.
 
     Returns
     -------
@@ -98,20 +66,37 @@ def condition(
         The way back.
     """
     X, y, weight = samples
-    total = weight.sum()
+    total, n_pieces = weight.sum(), sum(group_sizes)
+    if sparse.issparse(X):
+        mean, variance = mean_and_variance(X, weight)
+        scaled, ridge = scale_features(mean, variance, total_weight=total, n_pieces=n_pieces, alpha=alpha)
+        return Problem(scaled.transform_sparse(X), y, weight, scaled.pieces(group_sizes, monotone), ridge), scaled
     mean = weight @ X / total
     centred = X - mean
+    variance = weight @ np.square(centred) / total
+    if monotone is not None:
+        scaled, ridge = scale_features(mean, variance, total_weight=total, n_pieces=n_pieces, alpha=alpha)
+        return Problem(scaled.transform(centred), y, weight, scaled.pieces(group_sizes, monotone), ridge), scaled
 
     def covariance(scale: np.ndarray) -> np.ndarray:
         scaled = centred * scale
         return (scaled.T * weight) @ scaled / total
 
-    variance = weight @ np.square(centred) / total
     coordinates, ridge = choose_coordinates(
-        mean, variance, covariance, total_weight=total, n_pieces=sum(group_sizes), alpha=alpha, penalty=penalty
+        mean, variance, covariance, total_weight=total, n_pieces=n_pieces, alpha=alpha, penalty=penalty
     )
-    pieces = LinearPieces(group_sizes, coordinates.basis.shape[1])
+    pieces = LinearPieces(group_sizes, coordinates.n_directions)
     return Problem(coordinates.transform(centred), y, weight, pieces, ridge), coordinates
+
+
+def scale_features(
+    mean: np.ndarray, variance: np.ndarray, *, total_weight: float, n_pieces: int, alpha: float
+) -> tuple[ScaledCoordinates, np.ndarray]:
+    """Find the best diagonal B for P = I. Parameters and results are those of `choose_coordinates`."""
+    variance = _without_rounding(variance, mean)
+    with np.errstate(divide="ignore"):
+        scale = np.where(variance > 0, 1.0 / np.sqrt(variance + alpha * n_pieces / total_weight), 0.0)
+    return ScaledCoordinates(mean, _center(mean, variance), scale), alpha * scale[scale > 0] ** 2
 
 
 def choose_coordinates(
@@ -148,19 +133,13 @@ def choose_coordinates(
     ridge : ndarray of shape (n_directions,)
         Weight of the squared slopes in them.
     """
-    # The variance of a constant column is a rounding error of its mean.
-    variance = np.where(variance <= np.square(1e-14 * np.abs(mean)), 0.0, variance)
-    has_offset = (variance > 0) & (np.abs(mean) > LARGE_OFFSET * np.sqrt(variance))
-    center = np.where(has_offset, mean, 0.0)
+    if len(mean) > ROTATE_UP_TO and penalty == "norm":
+        return scale_features(mean, variance, total_weight=total_weight, n_pieces=n_pieces, alpha=alpha)
+    variance = _without_rounding(variance, mean)
     kappa = alpha * n_pieces / total_weight
     norm_kappa = kappa if penalty == "norm" else 0.0
     with np.errstate(divide="ignore"):
         scale = np.where(variance > 0, 1.0 / np.sqrt(variance + norm_kappa), 0.0)
-    if len(mean) > ROTATE_UP_TO and penalty == "norm":
-        used = scale > 0
-        basis = np.zeros((len(scale), int(used.sum())))
-        basis[used, np.arange(basis.shape[1])] = scale[used]
-        return Coordinates(mean, basis, center, scale), alpha * scale[used] ** 2
     K = covariance(scale)
     K[np.diag_indices_from(K)] += norm_kappa * scale**2
     eigenvalues, Q = np.linalg.eigh(K)
@@ -175,4 +154,15 @@ def choose_coordinates(
         # What the penalty leaves of the unit curvature is the variance. Where nothing is left, the best slope is zero.
         varies = 1.0 - ridge * n_pieces / total_weight > RANK_TOL
         ridge, basis = ridge[varies], basis @ rotation[:, varies]
-    return Coordinates(mean, basis, center), ridge
+    return RotatedCoordinates(mean, _center(mean, variance), basis), ridge
+
+
+def _without_rounding(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The variances, with those of constant columns, which are rounding errors of their means, set to zero."""
+    return np.where(variance <= np.square(1e-14 * np.abs(mean)), 0.0, variance)
+
+
+def _center(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """The means of features with a large offset, and 0 for the others."""
+    has_offset = (variance > 0) & (np.abs(mean) > LARGE_OFFSET * np.sqrt(variance))
+    return np.where(has_offset, mean, 0.0)

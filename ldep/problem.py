@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeGuard, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class Problem(FiniteSumProblem[P]):
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
+    X : ndarray or CentredRows of shape (n_samples, n_features)
+        The samples. Only `anneal` accepts sparse ones.
     y : ndarray of shape (n_samples,)
         Their classes: +1 (first group) and -1 (second group) when there are two groups, else the index of the group.
     weight : ndarray of shape (n_samples,)
@@ -74,7 +74,7 @@ class Problem(FiniteSumProblem[P]):
         Weight of the squared slopes of each feature. Zero where the pieces have no slopes of their own.
     """
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     weight: np.ndarray
     pieces: P

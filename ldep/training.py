@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ldep.pieces.base import within_bounds
 from ldep.problem import P, Problem
 from ldep.solvers import SOLVERS, Solution
 from ldep.threads import single_thread
@@ -67,7 +68,7 @@ def best_of_starts(
     best: Solution | None = None
     with single_thread():
         for number, start in enumerate(starts, 1):
-            theta = start(problem, rng)
+            theta = within_bounds(problem.pieces, start(problem, rng))
             solution = SOLVERS[solver](problem, theta, max_iter=max_iter, tol=tol, verbose=verbose, **options)
             if verbose:
                 print(f"[{estimator}] start {number} of {len(starts)}: objective {solution.objective:.6g}")

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ldep.conditioning import Coordinates
+from ldep.coordinates import Coordinates
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.exact import ExactPieces
 from ldep.exact.models import Maxima, maxima

@@ -302,7 +302,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
                 alpha=self.alpha,
                 penalty=self.penalty,
             )
-            pieces = LinearPieces(group_sizes, coordinates.basis.shape[1])
+            pieces = LinearPieces(group_sizes, coordinates.n_directions)
             checked = CheckedBatches(self, batches)
             problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows)
             theta = coordinates.to_solver(self._table_at_center(), self.center_)

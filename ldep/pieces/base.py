@@ -82,3 +82,8 @@ def groups(pieces: Pieces) -> tuple[slice, ...]:
 def is_affine_in_theta(pieces: Pieces) -> bool:
     """Whether every maximum has one piece: it is then affine in theta, and the training problem is convex."""
     return set(pieces.group_sizes) == {1}
+
+
+def within_bounds(pieces: Pieces, theta: np.ndarray) -> np.ndarray:
+    """The point nearest to theta that keeps the bounds."""
+    return theta if pieces.bounds is None else np.clip(theta, *pieces.bounds)

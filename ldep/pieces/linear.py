@@ -20,18 +20,27 @@ class LinearPieces:
         Number of pieces in each maximum: (r1, r2) for two classes, r1 for each of more classes.
     n_features : int
         Number of features.
+    monotone : ndarray of shape (n_features,), default=None
+        For two groups: +1 for features in which the first maximum minus the second must not fall, -1 where it must not
+        rise, 0 for the others.
     """
 
     group_sizes: tuple[int, ...]
     n_features: int
+    monotone: np.ndarray | None = None
 
     @property
     def n_parameters(self) -> int:
         return sum(self.group_sizes) * (self.n_features + 1)
 
     @property
-    def bounds(self) -> None:
-        return None
+    def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The slopes of a monotone feature have one sign in the first group, and the other in the second."""
+        if self.monotone is None:
+            return None
+        sign_of_group = np.repeat([1.0, -1.0], self.group_sizes)
+        signs = np.outer(sign_of_group, np.append(self.monotone, 0.0)).ravel()
+        return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
 
     def table(self, theta: np.ndarray) -> np.ndarray:
         """View of theta with one row [w_p, c_p] per piece."""

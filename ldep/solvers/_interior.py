@@ -12,6 +12,9 @@ solution of one linear system. Eliminating t and xi leaves a system in theta alo
 
 The S_k are small, and x~_k x~_k^T never changes: H is one product of two matrices, of stacked upper triangles.
 
+Monotone features add constraints sign_pj theta_pj >= 0. Each has a slack variable and a multiplier, and adds their
+quotient to the diagonal of H.
+
 References
 ----------
 .. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2
@@ -57,6 +60,12 @@ class Subproblem:
         # group[p, k]: is p a piece of another class than that of sample k, so that its score bounds the slack?
         group_of_piece = np.repeat(np.arange(len(pieces.group_sizes)), pieces.group_sizes)
         self.group = group_of_piece[:, None] != own_group(pieces, problem.y)
+        # sign[p, j]: the sign that theta_pj must have, or 0. A free entry has a multiplier of zero.
+        self.sign = np.zeros((self.R, self.N))
+        if pieces.bounds is not None:
+            lower, upper = (pieces.table(bound) for bound in pieces.bounds)
+            self.sign = (lower == 0.0) * 1.0 - (upper == 0.0)
+        self.bounded = self.sign != 0
         self.columns = np.arange(m)
         self.pairs = np.triu_indices(self.R)
         self.entries = np.triu_indices(self.N)
@@ -93,46 +102,66 @@ class Subproblem:
             Whether it is optimal to the tolerance.
         """
         self.star = star
-        group, weight = self.group, self.weight
+        group, bounded, weight = self.group, self.bounded, self.weight
         count = group.sum(axis=0)
+        n_products = count.sum() + len(weight) + bounded.sum()
         theta = np.zeros((self.R, self.N))
-        xi, t = np.full(len(weight), 2.0), np.ones(group.shape)
+        xi, t, s = np.full(len(weight), 2.0), np.ones(group.shape), np.ones(theta.shape)
         eta, z = weight / (count + 1), np.where(group, weight / (count + 1), 0.0)
+        zeta = np.where(bounded, weight.mean(), 0.0)
         for _ in range(max_steps):
             r_primal = np.where(group, xi - 1.0 - self.gap(theta) - t, 0.0)
+            r_bound = np.where(bounded, self.sign * theta - s, 0.0)
             r_xi = weight - z.sum(axis=0) - eta
-            r_theta = self.ridge * theta + self.adjoint(z)
-            product = float(np.sum(z * t) + xi @ eta)
-            residual = max(np.abs(r_primal).max(), np.abs(r_xi).max(), np.abs(r_theta).max() / weight.sum())
-            if product <= tol * (1.0 + weight @ xi) and residual <= 100 * tol:
-                return theta.ravel(), True
-            try:
-                newton = _Newton(self, z, t, eta, xi, r_primal, r_xi, r_theta)
-            except np.linalg.LinAlgError:
-                return theta.ravel(), False
-            _, d_xi, d_t, d_z, d_eta = newton.direction(np.where(group, -t * z, 0.0), -xi * eta)
-            primal, dual = _length((t, d_t), (xi, d_xi)), _length((z, d_z), (eta, d_eta))
-            ahead = np.sum((t + primal * d_t) * (z + dual * d_z)) + (xi + primal * d_xi) @ (eta + dual * d_eta)
-            target = (ahead / product) ** 3 * product / (count.sum() + len(xi))
-            d_theta, d_xi, d_t, d_z, d_eta = newton.direction(
-                np.where(group, target - t * z - d_t * d_z, 0.0), target - xi * eta - d_xi * d_eta
+            r_theta = self.ridge * theta + self.adjoint(z) - self.sign * zeta
+            product = float(np.sum(z * t) + xi @ eta + np.sum(s * zeta))
+            residual = max(
+                np.abs(r_primal).max(),
+                np.abs(r_bound).max(),
+                np.abs(r_xi).max(),
+                np.abs(r_theta).max() / weight.sum(),
             )
-            primal = min(1.0, TO_BOUNDARY * _length((t, d_t), (xi, d_xi)))
-            dual = min(1.0, TO_BOUNDARY * _length((z, d_z), (eta, d_eta)))
+            if product <= tol * (1.0 + weight @ xi) and residual <= 100 * tol:
+                return self._within_bounds(theta), True
+            try:
+                newton = _Newton(
+                    self, z, t, eta, xi, zeta, s, r_primal=r_primal, r_xi=r_xi, r_bound=r_bound, r_theta=r_theta
+                )
+            except np.linalg.LinAlgError:
+                return self._within_bounds(theta), False
+            _, d_xi, d_t, d_s, d_z, d_eta, d_zeta = newton.direction(
+                np.where(group, -t * z, 0.0), -xi * eta, np.where(bounded, -s * zeta, 0.0)
+            )
+            primal = _length((t, d_t), (xi, d_xi), (s, d_s))
+            dual = _length((z, d_z), (eta, d_eta), (zeta, d_zeta))
+            ahead = np.sum((t + primal * d_t) * (z + dual * d_z)) + (xi + primal * d_xi) @ (eta + dual * d_eta)
+            ahead += np.sum((s + primal * d_s) * (zeta + dual * d_zeta))
+            target = (ahead / product) ** 3 * product / n_products
+            d_theta, d_xi, d_t, d_s, d_z, d_eta, d_zeta = newton.direction(
+                np.where(group, target - t * z - d_t * d_z, 0.0),
+                target - xi * eta - d_xi * d_eta,
+                np.where(bounded, target - s * zeta - d_s * d_zeta, 0.0),
+            )
+            primal = min(1.0, TO_BOUNDARY * _length((t, d_t), (xi, d_xi), (s, d_s)))
+            dual = min(1.0, TO_BOUNDARY * _length((z, d_z), (eta, d_eta), (zeta, d_zeta)))
             if self.ridge.any():  # theta is part of the dual residual of a QP: both must move together.
                 primal = dual = min(primal, dual)
-            theta, xi, t = theta + primal * d_theta, xi + primal * d_xi, t + primal * d_t
-            z, eta = z + dual * d_z, eta + dual * d_eta
-        return theta.ravel(), False
+            theta, xi, t, s = theta + primal * d_theta, xi + primal * d_xi, t + primal * d_t, s + primal * d_s
+            z, eta, zeta = z + dual * d_z, eta + dual * d_eta, zeta + dual * d_zeta
+        return self._within_bounds(theta), False
+
+    def _within_bounds(self, theta: np.ndarray) -> np.ndarray:
+        """theta without what the tolerance leaves of the bounds."""
+        return np.where(self.sign * theta < 0, 0.0, theta).ravel()
 
 
 class _Newton:
     """The Newton system at one iterate, factored once for the predictor and the corrector."""
 
-    def __init__(self, sub: Subproblem, z, t, eta, xi, r_primal, r_xi, r_theta):
-        self.sub, self.t, self.eta, self.xi = sub, t, eta, xi
-        self.r_primal, self.r_xi, self.r_theta = r_primal, r_xi, r_theta
-        self.D = z / t
+    def __init__(self, sub: Subproblem, z, t, eta, xi, zeta, s, *, r_primal, r_xi, r_bound, r_theta):
+        self.sub, self.t, self.eta, self.xi, self.s = sub, t, eta, xi, s
+        self.r_primal, self.r_xi, self.r_bound, self.r_theta = r_primal, r_xi, r_bound, r_theta
+        self.D, self.barrier = z / t, zeta / s
         d = self.D.sum(axis=0)
         self.E = d + eta / xi
         # S_k = diag(D) + d e* e*^T - D e*^T - e* D^T - f f^T / E with f = D - d e*; one row per pair of pieces.
@@ -153,22 +182,26 @@ class _Newton:
         H = tiles.transpose(0, 2, 1, 3).reshape(sub.R * sub.N, -1)
         diag = np.diag_indices_from(H)
         H[diag] += sub.ridge.ravel()
+        H[diag] += self.barrier.ravel()
         H[diag] *= 1.0 + REGULARISATION
         H[diag] += REGULARISATION
         self.factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
-    def direction(self, rc: np.ndarray, rh: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The step that changes the products t z and xi eta by rc and rh, to first order."""
+    def direction(self, rc: np.ndarray, rh: np.ndarray, rb: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The step that changes the products t z, xi eta and s zeta by rc, rh and rb, to first order."""
         group, D, E = self.sub.group, self.D, self.E
         inner = np.where(group, rc / self.t - D * self.r_primal, 0.0)
         pull = inner.sum(axis=0) + rh / self.xi - self.r_xi
         rhs = -self.r_theta - self.sub.adjoint(inner - D * (pull / E))
+        rhs += self.sub.sign * (rb / self.s - self.barrier * self.r_bound)
         d_theta = cho_solve(self.factor, rhs.ravel(), check_finite=False).reshape(rhs.shape)
         step = self.sub.gap(d_theta)
         d_xi = ((D * step).sum(axis=0) + pull) / E
         d_t = np.where(group, d_xi - step + self.r_primal, 0.0)
         d_z = np.where(group, rc / self.t - D * d_t, 0.0)
-        return d_theta, d_xi, d_t, d_z, (rh - self.eta * d_xi) / self.xi
+        d_s = np.where(self.sub.bounded, self.sub.sign * d_theta + self.r_bound, 0.0)
+        d_zeta = rb / self.s - self.barrier * d_s
+        return d_theta, d_xi, d_t, d_s, d_z, (rh - self.eta * d_xi) / self.xi, d_zeta
 
 
 def _length(*pairs: tuple[np.ndarray, np.ndarray]) -> float:

@@ -30,7 +30,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ldep.pieces.base import AffinePieces, Pieces, groups, is_affine_in_theta
+from ldep.pieces.base import AffinePieces, Pieces, groups, is_affine_in_theta, within_bounds
 from ldep.problem import Problem, has_affine_pieces, margins, own_group
 from ldep.solvers._interior import Subproblem
 from ldep.solvers.solution import Log, Solution
@@ -125,7 +125,7 @@ def perturbed(problem: Problem[AffinePieces], theta: np.ndarray, rng: np.random.
     """A point near theta at which every piece that can help has a place."""
     table = problem.pieces.table(revived(problem, theta))
     scale = KICK_SCALE * np.sqrt(np.square(table).mean(axis=0))
-    return (table + scale * rng.normal(size=table.shape)).ravel()
+    return within_bounds(problem.pieces, (table + scale * rng.normal(size=table.shape)).ravel())
 
 
 def revived(problem: Problem[AffinePieces], theta: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ldep.pieces.base import AffinePieces, Pieces
+from ldep.pieces.base import AffinePieces, Pieces, within_bounds
 from ldep.problem import Problem, has_affine_pieces
 from ldep.solvers.solution import Log, Solution
 
@@ -118,7 +118,7 @@ def solve(
                 f"MOSEK has no valid licence here ({cause}); get one from MOSEK, or use cvx_solver= one of {others}."
             ) from error
         raise
-    theta = _values(variables)
+    theta = within_bounds(problem.pieces, _values(variables))
     return Solution(
         theta=theta,
         objective=problem.objective(theta),
@@ -176,6 +176,11 @@ def paper_program(problem: Problem[AffinePieces], theta: np.ndarray) -> tuple[An
         erosion = cp.max(X @ M.T + np.ones((len(X), 1)) @ cp.reshape(d, (1, r2), order="C"), axis=1)
         constraints.append(dilation + 1 <= erosion + xi if sign < 0 else erosion + 1 <= dilation + xi)
         objective += cp.sum(cp.multiply(problem.weight[k], cp.pos(xi)))
+    if problem.pieces.bounds is not None:
+        lower, upper = (problem.pieces.table(bound)[:, :-1] for bound in problem.pieces.bounds)
+        for slopes, rows in ((W, slice(0, r1)), (M, slice(r1, None))):
+            constraints.append(cp.multiply(lower[rows] == 0.0, slopes) >= 0)
+            constraints.append(cp.multiply(upper[rows] == 0.0, slopes) <= 0)
     if problem.ridge.any():
         root = np.sqrt(problem.ridge / 2)
         objective += cp.sum_squares(W @ np.diag(root)) + cp.sum_squares(M @ np.diag(root))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldep.conditioning import Coordinates
+from ldep.coordinates import Coordinates
 from ldep.pieces import LinearPieces
 from ldep.problem import FiniteSumProblem, margins
 from ldep.solvers.smoothing import CHUNK, FINAL_TEMPERATURE, descend

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldep.conditioning import ROTATE_UP_TO, condition
+from ldep.coordinates import ScaledCoordinates
 from ldep.pieces import LinearPieces
 from ldep.problem import Problem
 from ldep.samples import Samples
@@ -65,7 +66,8 @@ def test_many_columns_are_scaled_only():
     X = rng.normal(size=(50, ROTATE_UP_TO + 1)) * 7.0
     user_samples = Samples(X, np.where(rng.random(50) < 0.5, -1.0, 1.0), np.ones(50))
     problem, coordinates = condition(user_samples, (2, 2), 1.0)
-    assert np.count_nonzero(coordinates.basis) == ROTATE_UP_TO + 1
+    assert isinstance(coordinates, ScaledCoordinates)
+    assert coordinates.n_directions == ROTATE_UP_TO + 1
     theta = rng.normal(size=problem.pieces.n_parameters)
     user, user_theta = in_user_coordinates(user_samples, theta, coordinates, (2, 2), 1.0)
     assert user.objective(user_theta) == pytest.approx(problem.objective(theta), rel=1e-9)

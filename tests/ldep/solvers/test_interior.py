@@ -1,5 +1,7 @@
 """The interior-point method for the convex subproblems, against HiGHS and Clarabel."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,34 @@ def test_a_weight_of_two_is_a_repetition():
     star = ccp.subtracted_pieces(problem, random_start(problem))
     one, other = Subproblem(double).solve(star)[0], Subproblem(twice).solve(np.tile(star, 2))[0]
     assert convex_bound(double, star, one) == pytest.approx(convex_bound(double, star, other), rel=1e-6)
+
+
+def with_monotone(problem: Problem) -> Problem:
+    """The problem with the first feature rising and the second falling."""
+    signs = np.array([1.0, -1.0, *np.zeros(problem.X.shape[1] - 2)])
+    return replace(problem, pieces=replace(problem.pieces, monotone=signs))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_solves_the_bounded_linear_program_as_highs_does(seed):
+    problem = with_monotone(noisy_problem(seed, 0.0))
+    star = ccp.subtracted_pieces(problem, random_start(problem, seed))
+    theta, optimal = Subproblem(problem).solve(star)
+    assert optimal
+    lower, upper = problem.pieces.bounds
+    assert ((theta >= lower) & (theta <= upper)).all()
+    by_highs = convex_bound(problem, star, ccp.solve_by_highs(problem, star))
+    assert convex_bound(problem, star, theta) == pytest.approx(by_highs, abs=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 30.0])
+def test_the_bounded_quadratic_program_has_no_descent_direction_inside_the_bounds(alpha):
+    problem = with_monotone(noisy_problem(5, alpha))
+    star = ccp.subtracted_pieces(problem, random_start(problem))
+    theta, optimal = Subproblem(problem).solve(star)
+    assert optimal
+    value, rng = convex_bound(problem, star, theta), np.random.default_rng(0)
+    for size in (1e-3, 1e-1, 1.0):
+        for _ in range(50):
+            nearby = np.clip(theta + size * rng.normal(size=len(theta)), *problem.pieces.bounds)
+            assert convex_bound(problem, star, nearby) >= value * (1 - 1e-6)

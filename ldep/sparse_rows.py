@@ -1,0 +1,103 @@
+"""Sparse samples that are centred without being stored as a dense matrix.
+
+A solver works best on features of mean 0, but subtracting the mean from a sparse matrix fills it. `CentredRows` is the
+matrix S - 1 shift^T, of which only the sparse S and the vector are stored. Products with it are products with S and a
+correction:
+
+    A (S - 1 shift^T)^T = A S^T - A shift 1^T   and   G (S - 1 shift^T) = G S - (G 1) shift^T.
+
+It offers what training asks of the samples of a problem: their number, some of the rows, another precision or scale,
+and these two products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+
+class CentredRows:
+    """The rows of S, each minus the same vector.
+
+    Parameters
+    ----------
+    sparse : csr_array of shape (n_samples, n_features)
+        The matrix S.
+    shift : ndarray of shape (n_features,)
+        What is subtracted from each row, in the precision of S.
+    """
+
+    # numpy leaves the product `A @ rows` to `__rmatmul__`.
+    __array_ufunc__ = None
+
+    def __init__(self, sparse: sparse.csr_array, shift: np.ndarray):
+        self.sparse, self.shift = sparse, shift
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.sparse.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.sparse.dtype
+
+    def __len__(self) -> int:
+        return self.sparse.shape[0]
+
+    def __getitem__(self, rows) -> CentredRows:
+        """The rows with these numbers, in a slice, or with True in a mask."""
+        if isinstance(rows, slice) and rows.indices(len(self)) == (0, len(self), 1):
+            return self
+        return CentredRows(self.sparse[rows], self.shift)
+
+    def __mul__(self, scale: np.ndarray) -> CentredRows:
+        """The rows with each feature multiplied by its scale."""
+        return CentredRows(scaled_columns(self.sparse, scale), self.shift * scale)
+
+    def astype(self, dtype) -> CentredRows:
+        """The rows in another precision."""
+        return CentredRows(self.sparse.astype(dtype), self.shift.astype(dtype))
+
+    def toarray(self) -> np.ndarray:
+        """The rows as a dense array. For few rows only."""
+        return self.sparse.toarray() - self.shift
+
+    def __rmatmul__(self, G: np.ndarray) -> np.ndarray:
+        product = G @ self.sparse
+        product -= np.outer(G.sum(axis=1, dtype=np.float64), self.shift)
+        return product
+
+    @property
+    def T(self) -> _Transposed:
+        return _Transposed(self)
+
+
+class _Transposed:
+    """The transpose of centred rows, as the right factor of a product."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, rows: CentredRows):
+        self.rows = rows
+
+    def __rmatmul__(self, A: np.ndarray) -> np.ndarray:
+        # scipy's result has one column after the other in memory; the loss reads it row by row.
+        product = np.ascontiguousarray(A @ self.rows.sparse.T)
+        product -= (A @ self.rows.shift)[:, None]
+        return product
+
+
+def scaled_columns(X: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
+    """X with each column multiplied by its scale."""
+    return sparse.csr_array((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
+
+
+def mean_and_variance(X: sparse.csr_array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and variance of each column, in two passes over the stored entries."""
+    n = X.shape[1]
+    total, entry_weight = weight.sum(), np.repeat(weight, np.diff(X.indptr))
+    mean = np.bincount(X.indices, entry_weight * X.data, minlength=n) / total
+    stored = np.bincount(X.indices, entry_weight, minlength=n)
+    squares = np.bincount(X.indices, entry_weight * np.square(X.data - mean[X.indices]), minlength=n)
+    # Entries that are not stored are zero; the weights of those that are may sum to a rounding error more than all.
+    return mean, (squares + np.maximum(total - stored, 0.0) * np.square(mean)) / total
