@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from ldep.pieces import AffinePieces, LinearPieces, MorphologicalPieces
 from ldep.pieces.base import is_affine_in_theta
 from ldep.problem import Problem, own_group
+from ldep.sparse_rows import CentredRows
 
 # k-means sees at most this many samples of a class: its centres are a start, not a result.
 KMEANS_SAMPLES = 5000
@@ -27,7 +28,7 @@ BOX_SHARES = (1.0, 0.9, 0.5)
 # enough apart to be active on different samples.
 RANDOM_SCALE = 0.3
 
-CentresOf = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
+CentresOf = Callable[[np.ndarray | CentredRows, int, np.random.Generator], np.ndarray]
 
 
 def random_weights(problem: Problem[AffinePieces], rng: np.random.Generator) -> np.ndarray:
@@ -65,7 +66,7 @@ def _from_centres(problem: Problem[AffinePieces], rng: np.random.Generator, cent
     return min(candidates, key=problem.objective)
 
 
-def _class_points(problem: Problem, group: int, rng: np.random.Generator) -> np.ndarray:
+def _class_points(problem: Problem, group: int, rng: np.random.Generator) -> np.ndarray | CentredRows:
     """Samples of the class of a group, at most as many as are needed for a start."""
     rows = np.flatnonzero((own_group(problem.pieces, problem.y) == group) & (problem.weight > 0))
     if len(rows) > KMEANS_SAMPLES:
@@ -73,21 +74,27 @@ def _class_points(problem: Problem, group: int, rng: np.random.Generator) -> np.
     return problem.X[rows]
 
 
-def _cluster_centres(points: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def _cluster_centres(points: np.ndarray | CentredRows, count: int, rng: np.random.Generator) -> np.ndarray:
     """Centres of `count` clusters; some are repeated when there are fewer distinct points."""
-    distinct = len(np.unique(points, axis=0)) if len(points) <= 10 * count else count
+    distinct = count
+    if len(points) <= 10 * count:
+        distinct = len(np.unique(_dense(points), axis=0))
     clusters = min(count, distinct)
-    model = KMeans(clusters, n_init=1, max_iter=20, random_state=int(rng.integers(2**31))).fit(points)
-    return model.cluster_centers_[np.arange(count) % clusters]
+    model = KMeans(clusters, n_init=1, max_iter=20, random_state=int(rng.integers(2**31)))
+    if isinstance(points, CentredRows):
+        centres = model.fit(points.sparse).cluster_centers_ - points.shift
+    else:
+        centres = model.fit(points).cluster_centers_
+    return centres[np.arange(count) % clusters]
 
 
-def _rough_centres(points: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def _rough_centres(points: np.ndarray | CentredRows, count: int, rng: np.random.Generator) -> np.ndarray:
     """Centres of `count` clusters after a few steps of Lloyd's algorithm from random points."""
     if len(points) <= count:
-        return points[np.arange(count) % len(points)]
+        return _dense(points[np.arange(count) % len(points)])
     points = points.astype(np.float32)
     columns = np.arange(len(points))
-    centres = points[rng.choice(len(points), count, replace=False)]
+    centres = _dense(points[rng.choice(len(points), count, replace=False)])
     for _ in range(LLOYD_STEPS):
         distances = np.square(centres).sum(axis=1)[:, None] - 2.0 * (centres @ points.T)
         members = np.zeros(distances.shape, dtype=np.float32)
@@ -96,6 +103,11 @@ def _rough_centres(points: np.ndarray, count: int, rng: np.random.Generator) -> 
         used = sizes > 0
         centres[used] = (members @ points)[used] / sizes[used, None]
     return centres.astype(np.float64)
+
+
+def _dense(points: np.ndarray | CentredRows) -> np.ndarray:
+    """A few points as an array."""
+    return points.toarray() if isinstance(points, CentredRows) else points
 
 
 def random_offsets(problem: Problem[MorphologicalPieces], rng: np.random.Generator) -> np.ndarray:

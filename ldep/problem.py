@@ -29,6 +29,7 @@ from typing import Any, Generic, TypeGuard, TypeVar
 import numpy as np
 
 from ldep.pieces.base import AffinePieces, Pieces, groups
+from ldep.sparse_rows import CentredRows
 
 P = TypeVar("P", bound=Pieces, covariant=True)
 
@@ -94,6 +95,9 @@ class Problem(FiniteSumProblem[P]):
 
     def chunks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Iterate over X, y and weight, at most `size` samples at a time."""
+        if isinstance(self.X, CentredRows):
+            # A product with sparse rows copies the slopes of all features once: take enough rows to be worth it.
+            size = max(size, self.X.shape[1])
         for first in range(0, len(self.X), size):
             rows = slice(first, first + size)
             yield self.X[rows], self.y[rows], self.weight[rows]

@@ -26,6 +26,7 @@ from ldep.problem import Problem
 from ldep.solvers import _interior, ccp
 from ldep.solvers.smoothing import FINAL_TEMPERATURE, descend
 from ldep.solvers.solution import Log, Solution
+from ldep.sparse_rows import CentredRows
 
 # Shares of max_iter: three temperatures from the first one down to WARM, spaced evenly in their logarithms, and the
 # final one.
@@ -69,12 +70,12 @@ def solve(
     solution : Solution
         The solution at the last temperature.
     """
-    if is_affine_in_theta(problem.pieces) and _interior.step_flops(problem) <= EXACT_FLOPS:
+    if _has_exact_method(problem) and _interior.step_flops(problem) <= EXACT_FLOPS:
         return ccp.solve(problem, theta, tol=tol, verbose=verbose)
     max_iter = 480 if max_iter is None else max_iter
     scale = _weight_scale(problem)
     single = Problem(
-        np.clip(problem.X, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32, order="C"),
+        _single_precision(problem.X),
         problem.y.astype(np.float32),
         (scale * problem.weight).astype(np.float32),
         problem.pieces,
@@ -102,6 +103,17 @@ def solve(
         advice="increase max_iter or tol",
     )
     return _polished(problem, solution, tol, verbose) if polish else solution
+
+
+def _has_exact_method(problem: Problem[Pieces]) -> bool:
+    """Whether the problem is convex, and its samples are dense, as the interior-point method needs them."""
+    return is_affine_in_theta(problem.pieces) and not isinstance(problem.X, CentredRows)
+
+
+def _single_precision(X: np.ndarray | CentredRows) -> np.ndarray | CentredRows:
+    if isinstance(X, CentredRows):
+        return X.astype(np.float32)
+    return np.clip(X, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32, order="C")
 
 
 def _weight_scale(problem: Problem[Pieces]) -> float:

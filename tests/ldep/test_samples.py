@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 from ldep.samples import check_weights, merge
 
@@ -78,3 +79,34 @@ def test_balanced_weights_count_a_weight_as_a_repetition(repeats):
     weighted = check_weights(np.array(repeats, dtype=float), y, "balanced")
     repeated = check_weights(None, np.repeat(y, repeats), "balanced")
     np.testing.assert_array_equal(weighted, repeated[np.cumsum(repeats) - 1] * repeats)
+
+
+@given(tables, st.integers(0, 2**32 - 1))
+def test_sparse_rows_are_merged_as_dense_ones_are(X, seed):
+    """Up to the order of the rows, with explicit zeros among the stored entries."""
+    y, rng = two_signs(len(X)), np.random.default_rng(seed)
+    weight = rng.uniform(0.1, 2.0, len(X)) * rng.integers(0, 2, len(X)) + (np.arange(len(X)) < 2)
+    stored = sparse.coo_array(np.ones(X.shape)).tocsr()
+    stored.data = X.ravel().copy()
+    before = stored.copy()
+    dense, merged = merge(X, y, weight), merge(stored, y, weight)
+    assert merged.X.nnz == np.count_nonzero(merged.X.toarray())
+    np.testing.assert_array_equal(sorted_rows(merged), sorted_rows(dense))
+    assert stored.nnz == before.nnz  # the user's matrix is left alone
+
+
+@given(tables, st.integers(0, 2**32 - 1))
+def test_merging_sparse_rows_does_not_depend_on_their_order(X, seed):
+    rng, y = np.random.default_rng(seed), two_signs(len(X))
+    weight, order = rng.uniform(1e-8, 1e8, len(X)), rng.permutation(len(X))
+    X = sparse.csr_array(X)
+    one, other = merge(X, y, weight), merge(X[order], y[order], weight[order])
+    np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    np.testing.assert_array_equal(one.y, other.y)
+    np.testing.assert_array_equal(one.weight, other.weight)
+
+
+def sorted_rows(merged) -> np.ndarray:
+    X = merged.X.toarray() if sparse.issparse(merged.X) else merged.X
+    table = np.column_stack([X, merged.y, merged.weight])
+    return table[np.lexsort(table.T)]
