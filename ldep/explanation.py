@@ -10,9 +10,10 @@ and nothing approximated. With more than two classes the same holds of the diffe
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ldep.frames import frame_like, is_frame
 
@@ -22,8 +23,8 @@ class Explanation(NamedTuple):
 
     Attributes
     ----------
-    contributions : ndarray of shape (n_samples, n_features)
-        Share of each feature.
+    contributions : ndarray or csr_array of shape (n_samples, n_features)
+        Share of each feature; sparse where the rows are.
     bias : ndarray of shape (n_samples,)
         Share of the offsets.
     decision : ndarray of shape (n_samples,)
@@ -32,7 +33,7 @@ class Explanation(NamedTuple):
         The active pieces i and j; one column per model when several models vote.
     """
 
-    contributions: np.ndarray
+    contributions: Any
     bias: np.ndarray
     decision: np.ndarray
     dilation: np.ndarray
@@ -44,8 +45,8 @@ class PairExplanation(NamedTuple):
 
     Attributes
     ----------
-    contributions : ndarray of shape (n_samples, n_features)
-        Share of each feature.
+    contributions : ndarray or csr_array of shape (n_samples, n_features)
+        Share of each feature; sparse where the rows are.
     bias : ndarray of shape (n_samples,)
         Share of the offsets.
     decision : ndarray of shape (n_samples,)
@@ -56,7 +57,7 @@ class PairExplanation(NamedTuple):
         Their active pieces.
     """
 
-    contributions: np.ndarray
+    contributions: Any
     bias: np.ndarray
     decision: np.ndarray
     label: np.ndarray
@@ -69,7 +70,7 @@ def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d
     """The explanation of the ℓ-DEP with these pieces."""
     i = (X @ W.T + c).argmax(axis=1)
     j = (X @ M.T + d).argmax(axis=1)
-    contributions = (W[i] - M[j]) * X
+    contributions = _shares(X, np.vstack([W, M]), i, len(W) + j)
     bias = c[i] - d[j]
     return Explanation(contributions, bias, contributions.sum(axis=1) + bias, i, j)
 
@@ -93,8 +94,9 @@ def explain_pair(
     explanation : PairExplanation
         The comparison, with indices of classes in `label` and `rival`.
     """
-    rows, n_classes = np.arange(len(X)), len(coefs)
-    maxima, active = np.empty((n_classes, len(X))), np.empty((n_classes, len(X)), dtype=np.intp)
+    n_rows, n_classes = X.shape[0], len(coefs)
+    rows = np.arange(n_rows)
+    maxima, active = np.empty((n_classes, n_rows)), np.empty((n_classes, n_rows), dtype=np.intp)
     for k, (slopes, offset) in enumerate(zip(coefs, offsets)):
         scores = X @ slopes.T + offset
         active[k] = scores.argmax(axis=1)
@@ -104,18 +106,25 @@ def explain_pair(
         maxima[label, rows] = -np.inf
         rival = maxima.argmax(axis=0)
     else:
-        label, rival = np.full(len(X), pair[0]), np.full(len(X), pair[1])
-    contributions, bias = np.empty(X.shape), np.empty(len(X))
-    for k in range(n_classes):
-        won = np.flatnonzero(label == k)
-        contributions[won], bias[won] = coefs[k][active[k, won]], offsets[k][active[k, won]]
-    for k in range(n_classes):
-        lost = np.flatnonzero(rival == k)
-        contributions[lost] -= coefs[k][active[k, lost]]
-        bias[lost] -= offsets[k][active[k, lost]]
-    contributions *= X
+        label, rival = np.full(n_rows, pair[0]), np.full(n_rows, pair[1])
+    label_piece, rival_piece = active[label, rows], active[rival, rows]
+    # Positions of the two pieces among those of all classes.
+    before = np.cumsum([0, *(len(slopes) for slopes in coefs[:-1])])
+    won, lost = before[label] + label_piece, before[rival] + rival_piece
+    contributions = _shares(X, np.vstack(coefs), won, lost)
+    all_offsets = np.concatenate(offsets)
+    bias = all_offsets[won] - all_offsets[lost]
     decision = contributions.sum(axis=1) + bias
-    return PairExplanation(contributions, bias, decision, label, rival, active[label, rows], active[rival, rows])
+    return PairExplanation(contributions, bias, decision, label, rival, label_piece, rival_piece)
+
+
+def _shares(X, slopes: np.ndarray, won: np.ndarray, lost: np.ndarray):
+    """(w_p - w_q) x_f for the pieces p and q of each row and every feature f; sparse where X is."""
+    if not sparse.issparse(X):
+        return (slopes[won] - slopes[lost]) * X
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    difference = slopes[won[row], X.indices] - slopes[lost[row], X.indices]
+    return sparse.csr_array((X.data * difference, X.indices, X.indptr), shape=X.shape)
 
 
 def like_input(explanation: Explanation | PairExplanation, X):

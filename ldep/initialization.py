@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 from sklearn.cluster import KMeans
 
 from ldep.pieces import AffinePieces, LinearPieces, MorphologicalPieces
@@ -82,7 +83,10 @@ def _cluster_centres(points: np.ndarray | CentredRows, count: int, rng: np.rando
     clusters = min(count, distinct)
     model = KMeans(clusters, n_init=1, max_iter=20, random_state=int(rng.integers(2**31)))
     if isinstance(points, CentredRows):
-        centres = model.fit(points.sparse).cluster_centers_ - points.shift
+        S = points.sparse
+        indices, indptr = S.indices.astype(np.int32), S.indptr.astype(np.int32)  # scikit-learn takes no others
+        S = sparse.csr_array((S.data, indices, indptr), shape=S.shape)
+        centres = model.fit(S).cluster_centers_ - points.shift
     else:
         centres = model.fit(points).cluster_centers_
     return centres[np.arange(count) % clusters]
@@ -140,6 +144,15 @@ MorphologicalStart = Callable[[Problem[MorphologicalPieces], np.random.Generator
 
 LINEAR_STARTS: dict[str, LinearStart] = {"kmeans": kmeans, "random": random_weights}
 MORPHOLOGICAL_STARTS: dict[str, MorphologicalStart] = {"box": bounding_boxes, "random": random_offsets}
+
+
+def at(theta: np.ndarray) -> LinearStart:
+    """The start at the solution of an earlier fit."""
+
+    def start(problem: Problem[LinearPieces], rng: np.random.Generator) -> np.ndarray:
+        return theta
+
+    return start
 
 
 def linear_starts(init: str, n_init: int, problem: Problem[LinearPieces]) -> list[LinearStart]:

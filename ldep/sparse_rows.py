@@ -62,8 +62,10 @@ class CentredRows:
         """The rows as a dense array. For few rows only."""
         return self.sparse.toarray() - self.shift
 
-    def __rmatmul__(self, G: np.ndarray) -> np.ndarray:
+    def __rmatmul__(self, G: np.ndarray | sparse.sparray) -> np.ndarray:
         product = G @ self.sparse
+        if sparse.issparse(product):
+            product = product.toarray()
         product -= np.outer(G.sum(axis=1, dtype=np.float64), self.shift)
         return product
 
@@ -85,6 +87,11 @@ class _Transposed:
         product = np.ascontiguousarray(A @ self.rows.sparse.T)
         product -= (A @ self.rows.shift)[:, None]
         return product
+
+
+def left_product(G: np.ndarray | sparse.sparray, X: np.ndarray | CentredRows) -> np.ndarray:
+    """G X. scipy would read centred rows as a sequence of rows, where G is sparse."""
+    return X.__rmatmul__(G) if isinstance(X, CentredRows) else G @ X
 
 
 def scaled_columns(X: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:

@@ -6,12 +6,14 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.conditioning import condition
-from ldep.estimators.linear import LinearPiecesClassifier
-from ldep.initialization import LINEAR_STARTS, linear_starts
+from ldep.estimators.linear import LinearPiecesClassifier, by_class
+from ldep.initialization import LINEAR_STARTS, at, linear_starts
+from ldep.monotone import check_monotone
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 from ldep.training import best_of_starts, check_options
@@ -53,6 +55,13 @@ class LDEPClassifier(LinearPiecesClassifier):
         A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share.
     class_weight : dict or "balanced", default=None
         Weights of the classes. "balanced" gives all classes the same total weight, sample weights included.
+    monotone : dict or array-like of shape (n_features,), default=None
+        Directions of features, for two classes and `penalty="norm"`: +1 where the decision value must never fall when
+        the feature grows, -1 where it must never rise, 0 for no constraint. The keys of a dict are names or indices of
+        features.
+    warm_start : bool, default=False
+        Whether the next `fit` begins at the present solution, as with more rows or another `alpha`. The classes, the
+        features, r1 and r2 must be the same. `init` and `n_init` are then not used.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
@@ -74,6 +83,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         order of `classes_`. They are the intercepts where the centre is 0.
     beta_, R1_, a_, R2_, b_ : float and ndarrays
         The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b). With two classes only.
+    monotone_ : ndarray of shape (n_features,) or None
+        Direction of each feature; None when `monotone` constrains none.
     classes_ : ndarray of shape (n_classes,)
         The classes. Of two, the second one is predicted where tau >= 0.
     objective_ : float
@@ -114,6 +125,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "monotone": [dict, "array-like", None],
+        "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -132,6 +145,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         max_iter=None,
         tol=1e-3,
         class_weight=None,
+        monotone=None,
+        warm_start=False,
         random_state=None,
         verbose=0,
     ):
@@ -146,6 +161,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.class_weight = class_weight
+        self.monotone = monotone
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
@@ -155,8 +172,8 @@ class LDEPClassifier(LinearPiecesClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples. Sparse ones need `solver="anneal"` and `penalty="norm"`, and never become dense.
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -168,14 +185,23 @@ class LDEPClassifier(LinearPiecesClassifier):
             The fitted estimator.
         """
         options = check_options(self.solver, self.solver_options)
-        samples = self._check_samples(X, y, sample_weight)
-        group_sizes = self._group_sizes()
+        if sparse.issparse(X):
+            self._check_sparse_settings(options)
+        resume = self.warm_start and hasattr(self, "coefs_")
+        if resume:
+            self._check_present_pieces()
+        samples = self._check_samples(X, y, sample_weight, resume=resume)
+        group_sizes, monotone = self._group_sizes(), self._check_monotone()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         with single_thread():
-            problem, coordinates = condition(samples, group_sizes, self.alpha, self.penalty)
+            problem, coordinates = condition(samples, group_sizes, self.alpha, self.penalty, monotone)
+        starts = linear_starts(self.init, self.n_init, problem)
+        if resume:
+            starts = [at(coordinates.to_solver(self._table_at_center(), self.center_))]
+            options |= {"resume": True} if self.solver == "anneal" else {}
         solution = best_of_starts(
             problem,
-            linear_starts(self.init, self.n_init, problem),
+            starts,
             rng,
             solver=self.solver,
             options=options,
@@ -185,7 +211,47 @@ class LDEPClassifier(LinearPiecesClassifier):
             estimator=type(self).__name__,
         )
         self._set_solution(coordinates, solution.theta, group_sizes)
+        self.monotone_ = monotone
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
         return self
+
+    def _check_sparse_settings(self, options: dict) -> None:
+        """Refuse settings that need dense rows."""
+        for setting, needs_dense, remedy in (
+            (f"solver={self.solver!r}", self.solver != "anneal", "solver='anneal'"),
+            (f"penalty={self.penalty!r}", self.penalty != "norm", "penalty='norm'"),
+            ("solver_options: polish", options.get("polish", False), "no polish"),
+        ):
+            if needs_dense:
+                raise ValueError(f"{setting} needs a dense X, and X is sparse. Pass X.toarray(), or use {remedy}.")
+
+    def _check_present_pieces(self) -> None:
+        """Refuse to begin at pieces of which there are more or fewer than r1 and r2."""
+        present = tuple(len(slopes) for slopes in by_class(self.coefs_))
+        if present != self._group_sizes():
+            raise ValueError(
+                f"warm_start continues the last fit, but r1={self.r1} and r2={self.r2}, and the maxima of the fitted "
+                f"model have {present[0]} and {present[1]} pieces. Set warm_start=False to begin anew."
+            )
+
+    def _check_monotone(self) -> np.ndarray | None:
+        """Direction of each feature, or None when none is constrained."""
+        monotone = check_monotone(self.monotone, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        if monotone is not None and len(self.classes_) > 2:
+            raise ValueError(
+                f"monotone needs two classes, but there are {len(self.classes_)}: with more, a feature can raise the "
+                "scores of several classes, and no direction is defined."
+            )
+        if monotone is not None and self.penalty != "norm":
+            raise ValueError(
+                f"monotone needs penalty='norm', but it is {self.penalty!r}: the variance penalty mixes the features, "
+                "and bounds on the slopes of one of them cannot be kept."
+            )
+        return monotone
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.solver == "anneal" and self.penalty == "norm"
+        return tags

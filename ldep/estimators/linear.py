@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from ldep.coordinates import Coordinates
 from ldep.estimators.base import TauClassifier
@@ -34,6 +36,9 @@ class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
     """
 
     _multi_class = True
+    _accept_sparse = "csr"
+    # The direction of each feature in which tau is monotone; None where there is none.
+    monotone_: np.ndarray | None = None
 
     def _group_sizes(self) -> tuple[int, ...]:
         """Number of pieces in each maximum: the second class first when there are two, else in the order of classes."""
@@ -71,35 +76,59 @@ class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
         sizes = [len(slopes) for slopes in by_class(self.coefs_)]
         return by_class(np.split(self.offsets_at_center_, np.cumsum(sizes)[:-1]))
 
-    def _tau(self, X: np.ndarray) -> np.ndarray:
+    def _tau(self, X) -> np.ndarray:
         return self._difference(X) if len(self.coefs_) == 2 else self._class_scores(X)
 
-    def _difference(self, X: np.ndarray) -> np.ndarray:
+    def _difference(self, X) -> np.ndarray:
         """tau of each row, with two classes."""
-        tau = np.empty(len(X))
-        W, M, r1 = self.W_, self.M_, len(self.W_)
-        c, d = self.offsets_at_center_[:r1, None], self.offsets_at_center_[r1:, None]
-        centred = self.center_.any()
-        for first in range(0, len(X), CHUNK):
-            rows = slice(first, first + CHUNK)
-            Z = X[rows] - self.center_ if centred else X[rows]
-            u = W @ Z.T
+        tau = np.empty(X.shape[0])
+        W, M = self.W_, self.M_
+        for rows, Z, offsets in self._measured(X, CHUNK):
+            c, d = offsets[: len(W), None], offsets[len(W) :, None]
+            u = self._products(W, Z)
             u += c
-            v = M @ Z.T
+            v = self._products(M, Z)
             v += d
             np.subtract(u.max(axis=0), v.max(axis=0), out=tau[rows])
         return tau
 
-    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+    def _class_scores(self, X) -> np.ndarray:
         """s_k of each row and class, with more than two classes."""
-        table, n_classes = self._table_at_center(), len(self.coefs_)
-        scores = np.empty((len(X), n_classes))
-        size = max(1, CHUNK * 20 // len(table))
-        for first in range(0, len(X), size):
-            rows = slice(first, first + size)
-            pieces = table[:, :-1] @ (X[rows] - self.center_).T
-            pieces += table[:, -1:]
+        slopes, n_classes = np.vstack(self.coefs_), len(self.coefs_)
+        scores = np.empty((X.shape[0], n_classes))
+        for rows, Z, offsets in self._measured(X, max(1, CHUNK * 20 // len(slopes))):
+            pieces = slopes @ Z.T
+            pieces += offsets[:, None]
             scores[rows] = pieces.reshape(n_classes, -1, pieces.shape[1]).max(axis=1).T
+        return scores
+
+    def _measured(self, X, size: int) -> Iterator[tuple[slice, Any, np.ndarray]]:
+        """Chunks of rows measured from an origin, with the values of all pieces there, group after group.
+
+        The origin is the centre. Sparse rows are measured from 0, as subtracting anything else would make them dense.
+        """
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+            offsets, centred = np.concatenate(by_class(self.intercepts_)), False
+            if not X.has_sorted_indices:
+                X = X.sorted_indices()  # so that the terms of every score are added in the same order
+        else:
+            offsets, centred = self.offsets_at_center_, bool(self.center_.any())
+        for first in range(0, X.shape[0], size):
+            rows = slice(first, first + size)
+            yield rows, X[rows] - self.center_ if centred else X[rows], offsets
+
+    def _products(self, slopes: np.ndarray, Z) -> np.ndarray:
+        """Scores of the pieces with these slopes, without their offsets.
+
+        A product of matrices may add the terms of different rows in different orders, and tau could then fall by a
+        rounding error where it must rise. Adding one feature after the other is monotone to the last bit.
+        """
+        if self.monotone_ is None or sparse.issparse(Z):
+            return slopes @ Z.T
+        scores = np.zeros((len(slopes), len(Z)))
+        for feature, column in enumerate(Z.T):
+            scores += slopes[:, feature, None] * column
         return scores
 
     def explain(self, X, pair=None):
@@ -108,11 +137,11 @@ class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
         With two classes and the active pieces i and j, tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
         (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`. For a pair of classes (k, l)
         the same holds of s_k - s_l and the active pieces of k and l. Features with a large offset are measured from
-        `center_` instead of 0: they contribute (w_if - m_jf) (x_f - center_f).
+        `center_` instead of 0: they contribute (w_if - m_jf) (x_f - center_f). Sparse rows are always measured from 0.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         pair : tuple of two classes, default=None
             The classes k and l to compare. None explains tau with two classes and, with more, compares the predicted
@@ -125,11 +154,13 @@ class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
             erosion (the index j). With more classes, or with a `pair`, instead of these: label and rival (the classes k
             and l of each row), label_piece and rival_piece (their active pieces). When X is a pandas or polars
             DataFrame, a DataFrame of that library with the columns (and the index) of X for the contributions, followed
-            by columns for the others.
+            by columns for the others. When X is sparse, the contributions are a CSR array with its pattern.
         """
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False) - self.center_
-        offsets = self._offsets_by_class()
+        rows = self._check_new_rows(X)
+        if sparse.issparse(rows):
+            rows, offsets = sparse.csr_array(rows), self.intercepts_
+        else:
+            rows, offsets = rows - self.center_, self._offsets_by_class()
         if pair is None and len(self.coefs_) == 2:
             return like_input(explain_linear(rows, self.coefs_[1], offsets[1], self.coefs_[0], offsets[0]), X)
         indices = None if pair is None else self._class_indices(pair)

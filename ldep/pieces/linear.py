@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ldep.sparse_rows import left_product
+
 
 @dataclass(frozen=True)
 class LinearPieces:
@@ -56,7 +58,7 @@ class LinearPieces:
     def pullback(self, G: np.ndarray | sparse.csc_array, X: np.ndarray) -> np.ndarray:
         """Gradient in theta of sum(G * scores), in double precision."""
         gradient = np.empty((G.shape[0], self.n_features + 1))
-        gradient[:, :-1] = G @ X
+        gradient[:, :-1] = left_product(G, X)
         gradient[:, -1] = G.sum(axis=1, dtype=np.float64)
         return gradient.ravel()
 

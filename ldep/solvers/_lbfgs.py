@@ -72,4 +72,4 @@ def minimize(
             "gtol": 0.0,
         },
     )
-    return result.x
+    return result.x if bounds is None else np.clip(result.x, *bounds)

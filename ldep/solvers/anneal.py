@@ -19,6 +19,8 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ldep.pieces.base import Pieces, is_affine_in_theta
@@ -47,6 +49,7 @@ def solve(
     tol: float = 1e-3,
     verbose: int = 0,
     polish: bool = False,
+    resume: bool = False,
 ) -> Solution:
     """Minimise F by annealing.
 
@@ -64,6 +67,9 @@ def solve(
         1 prints every tenth iteration, 2 prints each one.
     polish : bool, default=False
         Whether to end with the bare convex-concave procedure, towards a local minimum.
+    resume : bool, default=False
+        Whether theta solves a similar problem. The temperatures that would undo it are then left out, and the result is
+        not worse than theta.
 
     Returns
     -------
@@ -82,8 +88,9 @@ def solve(
         scale * problem.ridge,
     )
     log = Log(verbose, "anneal")
-    first = first_temperature(problem)
-    for temperature, share in zip((first, np.sqrt(first * WARM), WARM, FINAL_TEMPERATURE), SHARES):
+    first, start = first_temperature(problem), theta
+    schedule = list(zip((first, np.sqrt(first * WARM), WARM, FINAL_TEMPERATURE), SHARES))
+    for temperature, share in schedule[2:] if resume else schedule:
         theta, converged = descend(
             single,
             theta,
@@ -102,6 +109,8 @@ def solve(
         converged=converged,
         advice="increase max_iter or tol",
     )
+    if resume and (objective := problem.objective(start)) < solution.objective:
+        solution = replace(solution, theta=start, objective=objective)
     return _polished(problem, solution, tol, verbose) if polish else solution
 
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.datasets import make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -238,10 +237,6 @@ class TestBadInput:
     def test_strings(self):
         with pytest.raises(ValueError, match="could not convert string to float"):
             LDEPClassifier().fit(np.array([["a", "b"], ["c", "d"]]), [0, 1])
-
-    def test_sparse_rows_are_refused_as_scikit_learn_does(self):
-        with pytest.raises(TypeError, match="Sparse data was passed"):
-            LDEPClassifier().fit(sparse.csr_array(MOONS[0]), MOONS[1])
 
     def test_a_solver_has_no_such_option(self):
         with pytest.raises(ValueError, match="'ccp' has no option 'cvx_solver'; it has \\['engine', 'n_kicks'\\]"):
