@@ -18,7 +18,7 @@ from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline.common.errors import LONGEST, UserError, masked
+from pipeline.common.errors import LONGEST, UserError, first_line, masked
 from pipeline.config import paths
 from pipeline.registry import integrity, signing_key
 from pipeline.registry.integrity import Untrusted
@@ -96,9 +96,12 @@ def fetch(version: ModelVersion, into: Path, root: Path) -> Path:
         if error.error_code == "RESOURCE_DOES_NOT_EXIST":
             raise Untrusted(f"its files are lost: the logged model {model_id} was deleted") from None
         raise
-    if not mlflow.artifacts.list_artifacts(artifact_uri=location):
-        raise Untrusted(f"its files are lost: {location} is empty")
-    folder = Path(mlflow.artifacts.download_artifacts(artifact_uri=location, dst_path=str(into)))
+    try:
+        if not mlflow.artifacts.list_artifacts(artifact_uri=location):
+            raise Untrusted(f"its files are lost: {location} is empty")
+        folder = Path(mlflow.artifacts.download_artifacts(artifact_uri=location, dst_path=str(into)))
+    except ValueError as error:  # a location that MLflow has not written
+        raise Untrusted(f"its files cannot be read from {masked(location)}: {first_line(error)}") from None
     recorded = _recorded(version, root)
     integrity.check(folder, version.name, model_id, signing_key.read(root), recorded)
     return folder

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,14 @@ def test_tags_and_rows_of_the_database_sign_nothing(folder):
     for tag in version.tags:
         client.delete_model_version_tag(MODEL, version.version, tag)
     refused("files were changed")
+
+
+def test_a_location_that_mlflow_has_not_written_is_refused_and_the_model_registered_again(folder, tmp_path):
+    with contextlib.closing(sqlite3.connect("mlflow.db")) as database, database:
+        database.execute("update logged_models set artifact_location = 'http://127.0.0.1:9/model'")
+    refused("its files cannot be read from http://127.0.0.1:9/model")
+    assert register.run(NAME, registered.with_candidates("ldep"))["version"] == 2
+    assert download.load(URI).classes
 
 
 class Bomb:
