@@ -89,6 +89,7 @@ def _run(command: Sequence[str], folder: Path, output: str, variables: dict[str,
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
+    sys.argv = list(command)
     program, *arguments = command
     if program == "dvc":
         from dvc.cli import main as run_program
