@@ -110,12 +110,14 @@ def _probabilities(graph: Graph, model: Piecewise, decision: str) -> str:
 
 def _link_scores(graph: Graph, link: Link, decision: str, threshold: float) -> str:
     """The argument of the logistic function. onnxruntime has no inverse hyperbolic functions of doubles."""
-    one = graph.constant(1.0)
-    value = decision if link.kind == "identity" else graph.node("Add", decision, graph.constant(threshold))
-    if link.kind == "log_odds":
+    if link.kind == "identity":
+        value = decision
+    elif link.kind == "log_odds":
+        one, value = graph.constant(1.0), graph.node("Add", decision, graph.constant(threshold))
         votes = graph.node("Mul", value, graph.constant(1.0 - OPEN_VOTES))
         value = graph.node("Log", graph.node("Div", graph.node("Add", one, votes), graph.node("Sub", one, votes)))
-    elif link.kind == "asinh":
+    else:
+        one, value = graph.constant(1.0), graph.node("Add", decision, graph.constant(threshold))
         size = graph.node("Abs", value)
         root = graph.node("Sqrt", graph.node("Add", graph.node("Mul", size, size), one))
         value = graph.node("Mul", graph.node("Sign", value), graph.node("Log", graph.node("Add", size, root)))

@@ -104,6 +104,11 @@ def export(parser: ArgumentParser) -> None:
     )
 
 
+def explore(parser: ArgumentParser) -> None:
+    _model_address(parser)
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the .html file to write")
+
+
 def publish(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="FOLDER", type=Path, help="the folder to write; older pictures are removed")
 

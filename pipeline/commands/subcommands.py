@@ -185,6 +185,12 @@ def run_export(args: Namespace) -> None:
     export.run(args.model, args.out, args.format, contributions=not args.no_contributions)
 
 
+def run_explore(args: Namespace) -> None:
+    from pipeline.commands import explore
+
+    explore.run(args.model, args.out)
+
+
 def run_publish(args: Namespace) -> None:
     from pipeline.commands import publish
 
@@ -291,6 +297,13 @@ OTHER_COMMANDS = (
         (arguments.export,),
         "write a registered ℓ-DEP as ONNX or as a C header",
         "ldep export models:/ldep-banana@champion --format onnx -o banana.onnx",
+    ),
+    Command(
+        "explore",
+        run_explore,
+        (arguments.explore,),
+        "write a registered ℓ-DEP as a page to play with in a browser",
+        "ldep explore models:/ldep-banana@champion -o banana.html",
     ),
     Command(
         "publish",

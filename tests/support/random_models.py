@@ -64,7 +64,7 @@ def rows(rng: np.random.Generator, count: int, n_numeric: int, n_nominal: int) -
     """Raw cells: numbers with gaps, and texts in unusual spellings. The kinds of columns alternate."""
     columns: dict[str, Any] = {}
     for k in range(n_numeric):
-        values = rng.normal(size=count) * 10.0 ** rng.integers(-3, 4)
+        values = rng.normal(size=count) * 10.0 ** (k % 7 - 3)
         values[rng.random(count) < 0.2] = np.nan
         columns[f"{2 * k} größe (cm)"] = values
     for k in range(n_nominal):

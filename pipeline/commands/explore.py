@@ -1,0 +1,112 @@
+"""The command `ldep explore`: a model as one HTML page to play with, which opens offline."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from ldep.export.piecewise import NotExportable
+from pipeline.common.errors import UserError
+from pipeline.common.files import write_text
+from pipeline.encoding import cells
+from pipeline.registry import download
+from pipeline.serving.portable import Column, Portable, portable
+
+log = logging.getLogger(__name__)
+FOLDER = Path(__file__).parent / "explore_page"
+SCRIPTS = ("model.js", "counterfactual.js", "page.js")
+# Numbers beyond this size are stored with 7 digits instead of 16, to keep the page small.
+LARGEST_EXACT = 150_000  # bytes
+
+
+def run(uri: str, target: Path, root: Path = Path()) -> None:
+    """Write the page of a models:/ address or of a folder."""
+    if target.suffix not in (".html", ".htm"):
+        raise UserError(f"{target}: the page is an .html file; name it so.")
+    try:
+        model = portable(download.load(uri, root))
+    except NotExportable as error:
+        raise UserError(f"{uri} cannot be explored: {error}") from None
+    text = page(model, uri)
+    write_text(target, text)
+    log.info("%s: %.0f kB. Open it in a browser.", target, len(text.encode()) / 1000)
+
+
+def page(model: Portable, title: str) -> str:
+    """Return the page, with nothing to load from elsewhere."""
+    numbers = as_json(model)
+    environment = jinja2.Environment(autoescape=True)
+    template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
+    parts = model.model
+    kind = "a single ℓ-DEP" if len(parts.weights) == 1 else f"an ensemble of {len(parts.weights)} ℓ-DEPs"
+    precision = "" if numbers["bits"] == 64 else " Its numbers are rounded to seven digits."
+    return template.render(
+        title=title,
+        subtitle=f"This model is {kind} with {len(parts.offsets)} affine pieces.{precision}",
+        css=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
+        script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)),
+        data=Markup(json.dumps(numbers, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")),
+    )
+
+
+def as_json(portable_model: Portable) -> dict[str, Any]:
+    """Return the numbers of a model as plain values; arrays are base64."""
+    model = portable_model.model
+    bits = 64 if 8 * model.slopes.size <= LARGEST_EXACT else 32
+    arrays = {
+        "slopes": model.slopes,
+        "offsets": model.offsets,
+        "ownOffsets": model.own_offsets,
+        "shifts": model.shifts,
+    }
+    return {
+        "classes": [str(label) for label in model.classes],
+        "columns": [
+            _column(column, mean, scale)
+            for column, mean, scale in zip(portable_model.columns, portable_model.mean, portable_model.scale)
+        ],
+        "mean": portable_model.mean.tolist(),
+        "scale": portable_model.scale.tolist(),
+        "center": model.center.tolist(),
+        "sizes": model.sizes.ravel().tolist(),
+        "weights": model.weights.tolist(),
+        "clipped": model.clipped,
+        "threshold": model.threshold,
+        "link": None if model.link is None else {"slope": model.link.slope, "intercept": model.link.intercept},
+        "bits": bits,
+        **{name: _base64(values, bits) for name, values in arrays.items()},
+    }
+
+
+def _base64(values: np.ndarray, bits: int) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=f"<f{bits // 8}").tobytes()).decode()
+
+
+def _choices(categories: list[str]) -> list[str | None]:
+    """The text of each code; None for a category that reads as an earlier one, and is never used."""
+    codes = set(cells.code_table(tuple(categories)).values())
+    return [text if code in codes else None for code, text in enumerate(categories)]
+
+
+def _column(column: Column, mean: float, scale: float) -> dict[str, Any]:
+    """A column with the range of its slider: three standard deviations around the mean, in round numbers."""
+    digits = -math.floor(math.log10(6 * scale / 100))
+    low, high = (round(mean + side * 3 * scale, digits) for side in (-1, 1))
+    nominal = column.categories is not None
+    return {
+        "name": column.name,
+        "categories": None if column.categories is None else _choices(column.categories),
+        "fill": column.fill,
+        "typical": round(column.fill, 0 if nominal else digits),
+        "low": low,
+        "high": high,
+        "step": 10.0**-digits,
+    }

@@ -1,0 +1,151 @@
+"""`ldep explore`: one page that opens offline; in a real browser its numbers are Python's."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from pipeline.commands import explore
+from pipeline.commands.main import main
+from pipeline.common.errors import UserError
+from pipeline.serving.portable import Portable, portable
+from pipeline.serving.served_model import ServedModel
+from tests.support import random_models, registered
+
+CHROMIUM = shutil.which("chromium")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing")
+# Answers rows of raw cells, then sets the controls as a user does, and reads what the page shows.
+ANSWER = """<script>
+  const rows = @ROWS@;
+  const free = columns.map((column) => column.categories === null);
+  const answers = rows.map((row) => {
+    const now = model.answer(row), found = nearest(model, now, free);
+    return {decision: now.decision, probability: now.probability, bias: now.bias, shares: now.shares,
+      distance: found && found.distance, flipped: found && flipped(model, found.z, now)};
+  });
+  const typed = rows.slice(0, 20).map((row) => {
+    row.forEach((cell, f) => {
+      const input = document.getElementById(`cell-${f}`);
+      input.value = cell === null ? "" : cell;
+      input.dispatchEvent(new Event(columns[f].categories === null ? "input" : "change"));
+    });
+    return document.getElementById("class").textContent;
+  });
+  const began = performance.now();
+  setAll(typical);
+  const milliseconds = performance.now() - began;
+  const root = document.documentElement, fits = root.scrollWidth <= root.clientWidth;
+  const seen = JSON.stringify({answers, typed, milliseconds, fits, width: root.scrollWidth});
+  document.body.append(Object.assign(document.createElement("p"), {id: "seen", textContent: seen}));
+</script>"""
+
+
+def in_browser(text: str, rows: list[list[float | None]], folder: Path, width: int = 500) -> dict:
+    script = ANSWER.replace("@ROWS@", json.dumps(rows))
+    (folder / "page.html").write_text(text.replace("</body>", script + "</body>"), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    options += [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900", "--dump-dom"]
+    command = [str(CHROMIUM), *options, f"file://{folder / 'page.html'}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(re.findall(r'<p id="seen">(.*?)</p>', done.stdout)[-1])
+
+
+def codes(served: ServedModel, seed: int, count: int, shape: tuple[int, int]) -> tuple[np.ndarray, list]:
+    """Rows as the numbers that the model sees, and as the cells of the page: codes, and null for missing cells."""
+    frame = random_models.rows(np.random.default_rng(seed), count, *shape)
+    raw = served.encoder._codes(frame)[:, np.asarray(served.encoder.kept_)]
+    return served.numbers(frame), [[None if np.isnan(cell) else cell for cell in row] for row in raw.tolist()]
+
+
+def shortest(model: Portable, z: np.ndarray, free: np.ndarray, positive: bool) -> float:
+    """The distance to the other class for a single model: least-distance programs by scipy's NNLS."""
+    parts = model.model
+    groups = np.split(np.arange(len(parts.offsets)), [parts.sizes[0, 0]])
+    own, others = (groups[1], groups[0]) if positive else (groups[0], groups[1])
+    scores, best = parts.slopes @ z + parts.offsets, np.inf
+    sign = -1 if positive else 1
+    for piece in own:
+        A = (parts.slopes[piece] - parts.slopes[others])[:, free]
+        b = scores[others] - scores[piece] + sign * parts.threshold
+        u, residual = nnls(np.vstack([A.T, b]), np.append(np.zeros(free.sum()), 1.0))
+        if residual > 1e-9:
+            r = np.vstack([A.T, b]) @ u - np.append(np.zeros(free.sum()), 1.0)
+            best = min(best, float(np.linalg.norm(r[:-1] / r[-1])))
+    return best
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["single", "refit", "votes"])
+def test_a_browser_computes_what_python_computes(kind, tmp_path):
+    shape = (5, 3)
+    served = random_models.served(np.random.default_rng(3), kind, *shape)
+    model = portable(served)
+    X, rows = codes(served, 4, 200, shape)
+    seen = in_browser(explore.page(model, "random"), rows, tmp_path)
+    positive, decision = served.score(X)
+    contributions, bias = served.explain(X)
+    answers = seen["answers"]
+    for name, expected in (
+        ("decision", decision),
+        ("probability", served.sigmoid(decision)),
+        ("bias", bias),
+        ("shares", contributions),
+    ):
+        got = np.array([answer[name] for answer in answers])
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10, err_msg=name)
+    assert seen["typed"] == [served.classes[int(sign)] for sign in positive[:20]]
+    assert seen["fits"], f"a phone must scroll sideways: {seen['width']} pixels"
+    assert seen["milliseconds"] < 100
+    distances = [answer["distance"] for answer in answers]
+    assert all(answer["flipped"] for answer in answers if answer["distance"] is not None)
+    if kind != "votes":
+        free = np.array([column.categories is None for column in model.columns])
+        Z = served.rest[:-1].transform(X) - model.model.center
+        best = np.array([shortest(model, z, free, sign) for z, sign in zip(Z, positive)])
+        got = np.array([np.inf if distance is None else distance for distance in distances])
+        np.testing.assert_allclose(got, best, rtol=1e-5, atol=1e-7)
+    else:
+        assert sum(distance is not None for distance in distances) > 100
+
+
+def test_the_page_loads_nothing_and_no_text_ends_its_script():
+    served = random_models.served(np.random.default_rng(0), "votes", 2, 2)
+    model = portable(served)
+    hostile = "</script><img src=x onerror=alert(1)>"
+    model.columns[0] = model.columns[0].__class__(hostile, model.columns[0].categories, model.columns[0].fill)
+    text = explore.page(model, hostile)
+    assert hostile not in text
+    assert not re.search(r"(src|href)=|https?://|@import|fetch\(", text.replace(r"img src=x", ""))
+
+
+def test_large_models_are_stored_with_seven_digits():
+    model = portable(random_models.served(np.random.default_rng(0), "single", 4, 0))
+    assert explore.as_json(model)["bits"] == 64
+    wide = model.model.__class__(**{**vars(model.model), "slopes": np.zeros((400, 100))})
+    assert explore.as_json(model.__class__(model.columns, model.mean, model.scale, wide))["bits"] == 32
+
+
+def test_the_command_writes_the_page_of_a_registered_model(registered_project, tmp_path):
+    uri = f"models:/ldep-{registered.NAME}@champion"
+    with registered.inside(registered_project):
+        assert main(["explore", uri, "-o", str(tmp_path / "page.html")]) == 0
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < 300_000
+    assert uri in text
+
+
+def test_errors_say_what_to_do(registered_project, tmp_path):
+    uri = f"models:/ldep-{registered.BASELINE}@champion"
+    with pytest.raises(UserError, match=r"page\.txt: the page is an \.html file"):
+        explore.run(uri, tmp_path / "page.txt", registered_project)
+    with pytest.raises(UserError, match="cannot be explored: SVC cannot be exported"):
+        explore.run(uri, tmp_path / "page.html", registered_project)
+    assert not list(tmp_path.iterdir())
