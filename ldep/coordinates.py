@@ -110,8 +110,15 @@ class ScaledCoordinates(Coordinates):
         return centred[:, self.used] * self.scale[self.used]
 
     def transform_sparse(self, X: sparse.csr_array) -> CentredRows:
-        """z of sparse rows, from which nothing has been subtracted."""
-        return CentredRows(X[:, self.used], self.mean[self.used]) * self.scale[self.used]
+        """z of sparse rows, from which nothing has been subtracted.
+
+        The mean of a column without zeros can be subtracted without filling anything, and is: it may be so much larger
+        than the variation that products in single precision would lose the digits that matter.
+        """
+        S, mean = X[:, self.used], self.mean[self.used]
+        is_full = np.bincount(S.indices, minlength=S.shape[1]) == S.shape[0]
+        centred = sparse.csr_array((S.data - np.where(is_full, mean, 0.0)[S.indices], S.indices, S.indptr), S.shape)
+        return CentredRows(centred, np.where(is_full, 0.0, mean)) * self.scale[self.used]
 
     def pieces(self, group_sizes: tuple[int, ...], monotone: np.ndarray | None) -> LinearPieces:
         """Pieces in these coordinates; the scales are positive, so monotone features remain monotone."""

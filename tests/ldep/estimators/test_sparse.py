@@ -53,6 +53,16 @@ def test_one_piece_per_maximum_is_as_good_as_the_exact_dense_fit(n_classes):
     assert fitted.objective_ == pytest.approx(dense.objective_, rel=0.02)
 
 
+def test_an_offset_of_a_full_column_costs_no_digits():
+    """Stored everywhere, it can be centred. The offset is rounded away from the data first."""
+    X, y = sparse_data()
+    X = np.column_stack([X, (X[:, 0] + y + 1e8) - 1e8])
+    shift = np.append(np.zeros(20), 1e8)
+    here, there = (LDEPClassifier(3, 3, random_state=0).fit(sparse.csr_array(rows), y) for rows in (X, X + shift))
+    assert there.objective_ == pytest.approx(here.objective_, rel=0.05)
+    assert abs(there.score(X + shift, y) - here.score(X, y)) < 0.02
+
+
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_sparse_format_gives_the_same_bits(container, form):
