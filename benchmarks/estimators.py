@@ -156,8 +156,9 @@ def run(names: tuple[str, ...] = data.NAMES, seeds: int = 1, n_jobs: int = 2) ->
     first = fits[fits["seed"] == 0]
     models = [model for model in MODELS if model in set(first["model"])]
     by_set = {
-        column: first.pivot_table(index="data_set", columns="model", values=column, aggfunc="mean", dropna=False)
-        .reindex(index=list(names), columns=models)
+        column: first.pivot_table(
+            index="data_set", columns="model", values=column, aggfunc="mean", dropna=False
+        ).reindex(index=list(names), columns=models)
         for column in ("accuracy", "cpu_seconds", "log_loss", "calibration_error")
     }
     table = summary(by_set)

@@ -34,6 +34,44 @@ ROTATE_UP_TO = 600
 LARGE_OFFSET = 1000.0
 # Eigenvalues of a matrix with a unit diagonal below this are rounding errors.
 RANK_TOL = 1e-13
+# alpha="scale" per unit of variance. Chosen on the problems of `benchmarks/development.py`.
+ALPHA_PER_VARIANCE = 0.15
+
+
+def resolve_alpha(alpha: float | str, samples: Samples, penalty: str) -> float:
+    """The weight of the penalty for a value of the parameter `alpha`.
+
+    Parameters
+    ----------
+    alpha : float or "scale"
+        "scale" is 0.15 times the total variance of what the penalty multiplies; see `scaled_alpha`.
+    samples : Samples
+        The samples in the user's coordinates.
+    penalty : {"norm", "variance"}
+        The matrix of the penalty.
+
+    Returns
+    -------
+    alpha : float
+        The weight.
+    """
+    if not isinstance(alpha, str):
+        return float(alpha)
+    X, _, weight = samples
+    if sparse.issparse(X):
+        return scaled_alpha(*mean_and_variance(X, weight), penalty)
+    mean = weight @ X / weight.sum()
+    return scaled_alpha(mean, weight @ np.square(X - mean) / weight.sum(), penalty)
+
+
+def scaled_alpha(mean: np.ndarray, variance: np.ndarray, penalty: str) -> float:
+    """alpha="scale" for features with this mean and variance.
+
+    For "norm" it is 0.15 times the sum of the variances: features in other units then give the same model, as long as
+    all are in the same. For "variance" the features count as if each had the variance 1.
+    """
+    variance = _without_rounding(variance, mean)
+    return ALPHA_PER_VARIANCE * float(variance.sum() if penalty == "norm" else np.count_nonzero(variance))
 
 
 def condition(

@@ -206,7 +206,8 @@ def _fit_paths(
             for params, solution in zip(path.params(), solutions):
                 model = LDEPClassifier(**params, init="kmeans", n_init=1, tol=tol, max_iter=max_iter)
                 model._set_solution(shared.coordinates, solution.theta, group_sizes)
-                model.objective_, model.history_, model.n_iter_ = solution.objective, solution.history, solution.n_iter
+                model.alpha_, model.objective_ = params["alpha"], solution.objective
+                model.history_, model.n_iter_ = solution.history, solution.n_iter
                 decision = model._tau(X_test)
                 ended = time.perf_counter()
                 fits[number].append(Fit(model, decision, ended - began, solution.converged))

@@ -37,7 +37,7 @@ def best_of_starts(
     solver: str,
     options: dict,
     max_iter: int | None,
-    tol: float,
+    tol: float | None,
     verbose: int,
     estimator: str,
 ) -> Solution:
@@ -56,7 +56,7 @@ def best_of_starts(
     options : dict
         Its options.
     max_iter, tol, verbose
-        What every solver takes.
+        What every solver takes; None is its own default.
     estimator : str
         Name of the estimator, for messages.
 
@@ -66,10 +66,12 @@ def best_of_starts(
         The lowest objective; the first of equal ones.
     """
     best: Solution | None = None
+    if tol is not None:
+        options = {**options, "tol": tol}
     with single_thread():
         for number, start in enumerate(starts, 1):
             theta = within_bounds(problem.pieces, start(problem, rng))
-            solution = SOLVERS[solver](problem, theta, max_iter=max_iter, tol=tol, verbose=verbose, **options)
+            solution = SOLVERS[solver](problem, theta, max_iter=max_iter, verbose=verbose, **options)
             if verbose:
                 print(f"[{estimator}] start {number} of {len(starts)}: objective {solution.objective:.6g}")
             if best is None or solution.objective < best.objective:

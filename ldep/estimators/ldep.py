@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ldep._sklearn import Interval, StrOptions, fit_context
-from ldep.conditioning import condition
+from ldep.conditioning import condition, resolve_alpha
 from ldep.estimators.linear import LinearPiecesClassifier, by_class
 from ldep.initialization import LINEAR_STARTS, at, linear_starts
 from ldep.monotone import check_monotone
@@ -28,12 +28,14 @@ class LDEPClassifier(LinearPiecesClassifier):
 
     Parameters
     ----------
-    r1, r2 : int, default=10
+    r1, r2 : int, default=20
         Number of affine pieces of the dilation (first maximum, of the second class) and of the erosion (second maximum,
         of the first class). With more than two classes every class has r1 pieces, and r2 must be equal to r1.
-    alpha : float, default=1.0
+    alpha : float or "scale", default="scale"
         Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with
-        r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha.
+        r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha. "scale" is 0.15 times the sum of the variances of
+        the features, and with penalty="variance" 0.15 times the number of features that vary: the same on standardised
+        features.
     penalty : {"norm", "variance"}, default="norm"
         "norm" penalises the squared norm of the slopes and, like any norm, depends on the scale of the features.
         "variance" penalises the variance of the pieces over the training data, which is "norm" on PCA-whitened
@@ -47,12 +49,13 @@ class LDEPClassifier(LinearPiecesClassifier):
     init : {"auto", "kmeans", "random"}, default="auto"
         Where training starts: "kmeans" makes one piece per cluster of each class, "random" draws small weights, and
         "auto" alternates between the two.
-    n_init : int, default=2
+    n_init : int, default=1
         Number of starts. The lowest objective is kept.
     max_iter : int, default=None
         Largest number of iterations from each start; None is the solver's own default.
-    tol : float, default=1e-3
-        A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share.
+    tol : float, default=None
+        A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share. None
+        is the solver's own default: 0.02 for "anneal", and 0.001 for the others.
     class_weight : dict or "balanced", default=None
         Weights of the classes. "balanced" gives all classes the same total weight, sample weights included.
     monotone : dict or array-like of shape (n_features,), default=None
@@ -87,6 +90,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         Direction of each feature; None when `monotone` constrains none.
     classes_ : ndarray of shape (n_classes,)
         The classes. Of two, the second one is predicted where tau >= 0.
+    alpha_ : float
+        Weight of the penalty.
     objective_ : float
         The value of the training problem at the solution.
     history_ : dict
@@ -116,14 +121,14 @@ class LDEPClassifier(LinearPiecesClassifier):
     _parameter_constraints: ClassVar[dict] = {
         "r1": [Interval(Integral, 1, None, closed="left")],
         "r2": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"scale"})],
         "penalty": [StrOptions({"norm", "variance"})],
         "solver": [StrOptions(set(SOLVERS))],
         "solver_options": [dict, None],
         "init": [StrOptions({"auto", *LINEAR_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "monotone": [dict, "array-like", None],
         "warm_start": ["boolean"],
@@ -133,17 +138,17 @@ class LDEPClassifier(LinearPiecesClassifier):
 
     def __init__(
         self,
-        r1=10,
-        r2=10,
+        r1=20,
+        r2=20,
         *,
-        alpha=1.0,
+        alpha="scale",
         penalty="norm",
         solver="anneal",
         solver_options=None,
         init="auto",
-        n_init=2,
+        n_init=1,
         max_iter=None,
-        tol=1e-3,
+        tol=None,
         class_weight=None,
         monotone=None,
         warm_start=False,
@@ -194,7 +199,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         group_sizes, monotone = self._group_sizes(), self._check_monotone()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         with single_thread():
-            problem, coordinates = condition(samples, group_sizes, self.alpha, self.penalty, monotone)
+            self.alpha_ = resolve_alpha(self.alpha, samples, self.penalty)
+            problem, coordinates = condition(samples, group_sizes, self.alpha_, self.penalty, monotone)
         starts = linear_starts(self.init, self.n_init, problem)
         if resume:
             starts = [at(coordinates.to_solver(self._table_at_center(), self.center_))]

@@ -49,7 +49,7 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
 
     Parameters
     ----------
-    pieces : sequence of (int, int), default=((10, 10), (1, 1), (40, 40), (20, 1), (1, 20))
+    pieces : sequence of (int, int), default=((10, 10), (1, 1), (40, 40))
         Pairs (r1, r2) to try. The first is tried with every penalty and alpha, the others with the best penalty and
         the alphas within a factor of ten of the best. (1, 1) is a linear model, and is tried with hardly any penalty.
     alphas : sequence of float, default=(0.01, 0.1, 1.0, 10.0, 100.0)
@@ -69,7 +69,7 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         best setting by its accuracy, and selects the ensemble by the squared error of its votes.
     max_fits : int, default=None
         Largest number of fits: a setting takes one per split. None has no limit.
-    tol : float, default=1e-2
+    tol : float, default=2e-2
         A solver stops when five iterations together lower the objective by less than this share.
     max_iter : int, default=None
         Largest number of iterations per fit; None is 480.
@@ -149,14 +149,14 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
     def __init__(
         self,
         *,
-        pieces=((10, 10), (1, 1), (40, 40), (20, 1), (1, 20)),
+        pieces=((10, 10), (1, 1), (40, 40)),
         alphas=(0.01, 0.1, 1.0, 10.0, 100.0),
         penalties=("norm", "variance"),
         ensemble=True,
         cv=5,
         scoring=None,
         max_fits=None,
-        tol=1e-2,
+        tol=2e-2,
         max_iter=None,
         class_weight=None,
         n_jobs=None,

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ldep._sklearn import Interval, StrOptions, fit_context
-from ldep.conditioning import choose_coordinates
+from ldep.conditioning import choose_coordinates, scaled_alpha
 from ldep.estimators.base import check_magnitude
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.linear import LinearPiecesClassifier, by_class
@@ -27,6 +27,8 @@ from ldep.threads import single_thread
 
 # partial_fit fits its sample again when the number of rows has grown by this factor, or a class is new.
 GROWTH = 1.5
+# Default tolerance of the descent on all rows.
+TOL = 1e-3
 
 
 class StreamingLDEPClassifier(LinearPiecesClassifier):
@@ -42,9 +44,9 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
 
     Parameters
     ----------
-    r1, r2 : int, default=10
+    r1, r2 : int, default=20
         Number of affine pieces of the dilation and of the erosion; with more than two classes, of each class.
-    alpha : float, default=1.0
+    alpha : float or "scale", default="scale"
         Weight of the penalty, as in `LDEPClassifier`: the loss is a sum over all rows.
     penalty : {"norm", "variance"}, default="norm"
         As in `LDEPClassifier`.
@@ -52,12 +54,13 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         Number of rows to keep in memory.
     init : {"auto", "kmeans", "random"}, default="auto"
         Where the training on the sample starts, as in `LDEPClassifier`.
-    n_init : int, default=2
+    n_init : int, default=1
         Number of starts on the sample. The lowest objective is kept.
     max_iter : int, default=100
         Largest number of iterations on all rows; most of them cost one pass.
-    tol : float, default=1e-3
-        Training stops when five iterations together lower the objective by less than this share of it.
+    tol : float, default=None
+        Training stops when five iterations together lower the objective by less than this share of it. None is the
+        default of `LDEPClassifier` on the sample, and 0.001 on all rows.
     random_state : int, RandomState or None, default=None
         Seed of the sample and of the starts.
     verbose : int, default=0
@@ -67,6 +70,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     ----------
     coefs_, intercepts_, W_, c_, M_, d_, center_, offsets_at_center_, beta_, R1_, a_, R2_, b_, classes_
         As in `LDEPClassifier`.
+    alpha_ : float
+        Weight of the penalty.
     objective_ : float
         The value of the training problem at the solution: over all rows after `fit` and `fit_batches`, estimated from
         the sample after `partial_fit`.
@@ -93,29 +98,29 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     _parameter_constraints: ClassVar[dict] = {
         "r1": [Interval(Integral, 1, None, closed="left")],
         "r2": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"scale"})],
         "penalty": [StrOptions({"norm", "variance"})],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
         "init": [StrOptions({"auto", *LINEAR_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        r1=10,
-        r2=10,
+        r1=20,
+        r2=20,
         *,
-        alpha=1.0,
+        alpha="scale",
         penalty="norm",
         sample_size=100_000,
         init="auto",
-        n_init=2,
+        n_init=1,
         max_iter=100,
-        tol=1e-3,
+        tol=None,
         random_state=None,
         verbose=0,
     ):
@@ -274,7 +279,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         weight = np.full(len(reservoir.key), reservoir.seen / len(reservoir.key))
         model.fit(reservoir.X, reservoir.y, sample_weight=weight)
         self._adopt_pieces(model)
-        self.objective_, self.n_iter_ = model.objective_, 0
+        self.alpha_, self.objective_, self.n_iter_ = model.alpha_, model.objective_, 0
 
     def _adopt_pieces(self, model: LDEPClassifier) -> None:
         """Take the pieces of a model of the classes in the sample.
@@ -292,6 +297,9 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     def _refine(self, batches: Iterable, covariance: RunningCovariance) -> None:
         """Descend from the solution of the sample on the problem of all rows."""
         n_rows, group_sizes = covariance.count, self._group_sizes()
+        self.alpha_ = self.alpha
+        if isinstance(self.alpha, str):
+            self.alpha_ = scaled_alpha(covariance.mean, covariance.variance, self.penalty)
         with single_thread():
             coordinates, ridge = choose_coordinates(
                 covariance.mean,
@@ -299,14 +307,15 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
                 covariance.covariance,
                 total_weight=n_rows,
                 n_pieces=sum(group_sizes),
-                alpha=self.alpha,
+                alpha=self.alpha_,
                 penalty=self.penalty,
             )
             pieces = LinearPieces(group_sizes, coordinates.n_directions)
             checked = CheckedBatches(self, batches)
             problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows)
             theta = coordinates.to_solver(self._table_at_center(), self.center_)
-            solution = refine(problem, theta, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+            tol = TOL if self.tol is None else self.tol
+            solution = refine(problem, theta, max_iter=self.max_iter, tol=tol, verbose=self.verbose)
         self._set_solution(coordinates, solution.theta, group_sizes)
         self.objective_, self.n_iter_ = n_rows * solution.objective, solution.n_iter
         if not solution.converged:

@@ -38,6 +38,8 @@ HOT, WARM = 2.0, 0.15
 EXACT_FLOPS = 5e8
 # Weights beyond this, or below its inverse, are scaled: sums of losses in float32 would overflow.
 LARGEST_WEIGHT = 1e12
+# Largest share by which an iteration of the polish may lower the objective and still be the last.
+POLISH_TOL = 1e-3
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
@@ -46,7 +48,7 @@ def solve(
     theta: np.ndarray,
     *,
     max_iter: int | None = None,
-    tol: float = 1e-3,
+    tol: float = 2e-2,
     verbose: int = 0,
     polish: bool = False,
     resume: bool = False,
@@ -61,12 +63,12 @@ def solve(
         Where to start.
     max_iter : int, default=None
         Largest number of L-BFGS iterations over all temperatures; None is 480.
-    tol : float, default=1e-3
+    tol : float, default=2e-2
         A temperature ends when five iterations together lower the objective by less than this share of it.
     verbose : int, default=0
         1 prints every tenth iteration, 2 prints each one.
     polish : bool, default=False
-        Whether to end with the bare convex-concave procedure, towards a local minimum.
+        Whether to end with the bare convex-concave procedure, towards a local minimum. Its tolerance is at most 1e-3.
     resume : bool, default=False
         Whether theta solves a similar problem. The temperatures that would undo it are then left out, and the result is
         not worse than theta.
@@ -148,7 +150,7 @@ def first_temperature(problem: Problem[Pieces]) -> float:
 
 def _polished(problem: Problem[Pieces], solution: Solution, tol: float, verbose: int) -> Solution:
     """The solution after the convex-concave procedure, with the histories of both."""
-    exact = ccp.solve(problem, solution.theta, tol=tol, verbose=verbose, n_kicks=0)
+    exact = ccp.solve(problem, solution.theta, tol=min(tol, POLISH_TOL), verbose=verbose, n_kicks=0)
     offset = solution.history["seconds"][-1] if solution.n_iter else 0.0
     exact.history = {
         "objective": solution.history["objective"] + exact.history["objective"],

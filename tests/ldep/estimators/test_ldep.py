@@ -122,6 +122,23 @@ def test_a_frame_is_explained_by_a_frame():
     np.testing.assert_allclose(frame[["left", "bias", "bias_"]].sum(axis=1), model.decision_function(X.iloc[:5]))
 
 
+@pytest.mark.parametrize("penalty", ["norm", "variance"])
+def test_the_default_alpha_gives_the_same_model_in_other_units(penalty):
+    model = LDEPClassifier(penalty=penalty, random_state=0).fit(*MOONS)
+    in_other_units = LDEPClassifier(penalty=penalty, random_state=0).fit(1024.0 * MOONS[0], MOONS[1])
+    np.testing.assert_allclose(
+        in_other_units.decision_function(1024.0 * MOONS[0]), model.decision_function(MOONS[0]), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_the_default_alpha_of_standardised_features_is_a_multiple_of_their_number():
+    X = np.column_stack([StandardScaler().fit_transform(MOONS[0]), np.full(len(MOONS[0]), 3.0)])
+    for penalty in ("norm", "variance"):
+        model = LDEPClassifier(2, 2, penalty=penalty, random_state=0).fit(X, MOONS[1])
+        assert model.alpha_ == pytest.approx(0.15 * 2)
+    assert LDEPClassifier(2, 2, alpha=0.7).fit(X, MOONS[1]).alpha_ == 0.7
+
+
 def test_the_fitted_attributes_have_their_shapes_and_the_objective_is_F():
     model = LDEPClassifier(3, 2, random_state=0).fit(*MOONS)
     assert model.W_.shape == (3, 2)
@@ -130,7 +147,7 @@ def test_the_fitted_attributes_have_their_shapes_and_the_objective_is_F():
     assert model.d_.shape == (2,)
     assert len(model.history_["objective"]) == len(model.history_["seconds"]) == model.n_iter_
     hinge = np.maximum(0, 1 - (2 * MOONS[1] - 1) * model.decision_function(MOONS[0])).sum()
-    penalty = (np.square(model.W_).sum() + np.square(model.M_).sum()) / 2
+    penalty = model.alpha_ * (np.square(model.W_).sum() + np.square(model.M_).sum()) / 2
     # The objective is computed in the solver's coordinates.
     assert model.objective_ == pytest.approx(hinge + penalty, rel=1e-9)
 

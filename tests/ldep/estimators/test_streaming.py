@@ -64,6 +64,11 @@ def test_the_objective_is_that_of_all_rows():
     assert model.objective_ == pytest.approx(len(X) * mean_hinge(model) + np.square(slopes).sum(), rel=1e-5)
 
 
+def test_the_default_alpha_is_that_of_all_rows():
+    model = StreamingLDEPClassifier(3, 3, sample_size=500, random_state=0).fit_batches(cut(1000))
+    assert model.alpha_ == pytest.approx(0.15 * X.var(axis=0).sum())
+
+
 def test_a_constant_column_gets_no_slope():
     wide = np.column_stack([X, np.full(len(X), 7.0), X[:, 0]])
     model = StreamingLDEPClassifier(3, 3, sample_size=500, random_state=0).fit_batches(cut(1000, wide))
