@@ -37,6 +37,8 @@ class ChunkLoss(NamedTuple):
 
 
 EVERY_ROW = slice(None)
+# Leaving out samples without loss costs a copy of the scores of the others. It pays below this share of them.
+WORTH_LEAVING_OUT = 0.8
 
 
 class TwoMaxima:
@@ -121,23 +123,30 @@ class ManyMaxima:
 
     def __call__(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> ChunkLoss:
         """The loss of a chunk; its scores are overwritten."""
-        by_group = scores.reshape(self.n_groups, self.n_pieces, -1)
+        by_group = self._by_group(scores)
         top = np.maximum.reduce(by_group, axis=1)
         own = y.astype(np.intp)
-        columns = np.arange(len(y))
+        own_entry = own, np.arange(len(y))
+        margin = top[own_entry]
         rivals = top.copy()
-        rivals[own, columns] = -np.inf
-        margin = top[own, columns] - np.maximum.reduce(rivals)
+        rivals[own_entry] = -np.inf
+        margin -= np.maximum.reduce(rivals)
         exact = hinge(margin, weight)
         rows = np.flatnonzero(~(margin >= self.zero_loss_from))  # also where the margin is not a number
         if self.exact_maxima:
             smooth, pull = huber(margin[rows], weight[rows], self.T)
-            rival = rivals[:, rows].argmax(axis=0)
+            rival = rivals.take(rows, axis=1).argmax(axis=0)
             return ChunkLoss(smooth, exact, self._subgradient(by_group, own[rows], rival, rows, pull), rows)
-        if len(rows) < len(y):
-            by_group, top, own, weight = by_group[:, :, rows], top[:, rows], own[rows], weight[rows]
-        smooth, G = self._smooth_loss(by_group, top, own, weight)
-        return ChunkLoss(smooth, exact, G, rows if len(rows) < len(y) else EVERY_ROW)
+        if len(rows) > WORTH_LEAVING_OUT * len(y):
+            smooth, G = self._smooth_loss(by_group, top, own, weight)
+            return ChunkLoss(smooth, exact, G, EVERY_ROW)
+        by_group = self._by_group(scores.take(rows, axis=1))
+        smooth, G = self._smooth_loss(by_group, top.take(rows, axis=1), own[rows], weight[rows])
+        return ChunkLoss(smooth, exact, G, rows)
+
+    def _by_group(self, scores: np.ndarray) -> np.ndarray:
+        """View of a score matrix with one matrix per group."""
+        return scores.reshape(self.n_groups, self.n_pieces, -1)
 
     def _smooth_loss(
         self, by_group: np.ndarray, top: np.ndarray, own: np.ndarray, weight: np.ndarray
