@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from ldep.alpha_path import SharedCoordinates, follow
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.samples import Samples, merge
+from ldep.splits import Split
 from ldep.threads import single_thread
+from ldep.votes import cast_votes
 
 
 class Path(NamedTuple):
@@ -30,52 +30,9 @@ class Path(NamedTuple):
         """Parameters of an LDEPClassifier, one dict per setting."""
         return [{"r1": self.r1, "r2": self.r2, "alpha": alpha, "penalty": self.penalty} for alpha in self.alphas]
 
-
-class Split(NamedTuple):
-    """Row numbers of a training part and of its test part."""
-
-    train: np.ndarray
-    test: np.ndarray
-
-
-def make_splits(cv, rows: Samples, classes: np.ndarray, seed: int) -> list[Split]:
-    """Split the rows.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable of (train, test) or None
-        An int is the number of stratified, shuffled folds over the rows with positive weight; None is 5.
-    rows : Samples
-        The rows.
-    classes : ndarray of shape (2,)
-        Their classes.
-    seed : int
-        Seed of the folds.
-
-    Returns
-    -------
-    splits : list of Split
-        The splits. There are none if a class has a single row; otherwise never more folds than a class has rows.
-    """
-    if cv is None or isinstance(cv, Integral):
-        present = np.flatnonzero(rows.weight > 0)
-        smallest_class = np.unique(rows.y[present], return_counts=True)[1].min()
-        n_folds = min(5 if cv is None else cv, smallest_class)
-        if n_folds < 2:
-            return []
-        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(rows.X[present], rows.y[present])
-        return [Split(present[train], present[test]) for train, test in folds]
-    labels = classes[(rows.y > 0).astype(int)]
-    splits = [Split(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv, labels).split(rows.X, labels)]
-    for number, (train, test) in enumerate(splits):
-        signs = rows.y[train][rows.weight[train] > 0]
-        if len(np.unique(signs)) < 2:
-            raise ValueError(f"cv: training part {number} has no samples, or samples of one class only.")
-        if not (rows.weight[test] > 0).any():
-            raise ValueError(f"cv: test part {number} has no samples with positive weight.")
-    if not splits:
-        raise ValueError("cv: there are no splits.")
-    return splits
+    def group_sizes(self, n_classes: int) -> tuple[int, ...]:
+        """Number of pieces in each maximum."""
+        return (self.r1, self.r2) if n_classes == 2 else (self.r1,) * n_classes
 
 
 class Fit(NamedTuple):
@@ -96,12 +53,12 @@ class Candidate:
 
 
 def _by_row(parts: list[np.ndarray], splits: list[Split], n_rows: int) -> np.ndarray:
-    total, count = np.zeros(n_rows), np.zeros(n_rows)
+    total, count = np.zeros((n_rows, *parts[0].shape[1:])), np.zeros(n_rows)
     for values, split in zip(parts, splits):
         np.add.at(total, split.test, values)
         np.add.at(count, split.test, 1.0)
     with np.errstate(invalid="ignore"):
-        return total / count
+        return total / count.reshape(-1, *[1] * (total.ndim - 1))
 
 
 @dataclass
@@ -112,6 +69,8 @@ class CrossValidation:
     ----------
     rows : Samples
         All rows, in the user's order.
+    n_classes : int
+        Number of classes.
     splits : list of Split
         The training and test parts.
     smallest_alpha : float
@@ -125,6 +84,7 @@ class CrossValidation:
     """
 
     rows: Samples
+    n_classes: int
     splits: list[Split]
     smallest_alpha: float
     seed: int
@@ -139,17 +99,27 @@ class CrossValidation:
         """Number of fits so far."""
         return sum(len(candidate.fits) for candidate in self.candidates)
 
-    def out_of_fold(self, *, clipped: bool) -> np.ndarray:
-        """Out-of-fold decision values, one row per candidate and one column per training row.
+    @property
+    def tested(self) -> np.ndarray:
+        """Whether a split tests each row."""
+        tested = np.zeros(len(self.rows.X), dtype=bool)
+        for split in self.splits:
+            tested[split.test] = True
+        return tested
 
-        A row that several splits test gets the mean, one that no split tests gets NaN. With `clipped`, the decision
-        values are clipped to [-1, 1].
+    def out_of_fold_decisions(self) -> np.ndarray:
+        """Decision values for rows that a model has not seen, of shape (n_candidates, n_rows) or, with more than two
+        classes, (n_candidates, n_rows, n_classes).
+
+        A row that several splits test gets the mean, one that no split tests gets NaN.
         """
-        values = np.empty((len(self.candidates), len(self.rows.X)))
-        for number, candidate in enumerate(self.candidates):
-            parts = [np.clip(fit.decision, -1.0, 1.0) if clipped else fit.decision for fit in candidate.fits]
-            values[number] = _by_row(parts, self.splits, len(self.rows.X))
-        return values
+        parts = [[fit.decision for fit in candidate.fits] for candidate in self.candidates]
+        return np.array([_by_row(decisions, self.splits, len(self.rows.X)) for decisions in parts])
+
+    def out_of_fold_votes(self) -> np.ndarray:
+        """Votes for rows that a model has not seen, in the shape of the decision values."""
+        parts = [[cast_votes(fit.decision) for fit in candidate.fits] for candidate in self.candidates]
+        return np.array([_by_row(cast, self.splits, len(self.rows.X)) for cast in parts])
 
     def run(self, paths: list[Path]) -> Iterator[None]:
         """Add the settings of these paths to the candidates, and yield after every few fits.
@@ -168,7 +138,9 @@ class CrossValidation:
             for split_number in range(len(self.splits))
         ]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_fit_paths)(*self._task_data(split_number), some, self.smallest_alpha, self.tol, self.max_iter)
+            delayed(_fit_paths)(
+                *self._task_data(split_number), some, self.n_classes, self.smallest_alpha, self.tol, self.max_iter
+            )
             for split_number, some in tasks
         )
         # The results come first, so that joblib's generator ends: it warns of one that is abandoned.
@@ -189,6 +161,7 @@ def _fit_paths(
     X_test: np.ndarray,
     seeds: list[int],
     paths: list[tuple[int, Path]],
+    n_classes: int,
     smallest_alpha: float,
     tol: float,
     max_iter: int | None,
@@ -199,7 +172,7 @@ def _fit_paths(
         shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, smallest_alpha)
         for number, path in paths:
             rng = np.random.default_rng([*seeds, number])
-            group_sizes = path.r1, path.r2
+            group_sizes = path.group_sizes(n_classes)
             solutions = follow(shared, group_sizes, path.alphas, rng, tol=tol, max_iter=max_iter)
             fits[number] = []
             began = time.perf_counter()

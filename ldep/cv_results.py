@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from ldep.cross_validation import CrossValidation
 from ldep.out_of_fold import Scoring
+from ldep.votes import right_votes
 
 
 def cv_results(search: CrossValidation, scoring: Scoring) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def cv_results(search: CrossValidation, scoring: Scoring) -> dict[str, Any]:
         "params" is a list, all else are arrays, with one entry per candidate: "param_NAME", "splitK_test_score",
         "mean_test_score", "std_test_score", "rank_test_score", "mean_fit_time" and "std_fit_time".
     """
-    decisions = search.out_of_fold(clipped=False)
+    decisions = search.out_of_fold_decisions()
     scores = np.empty((len(search.candidates), len(search.splits)))
     for number, candidate in enumerate(search.candidates):
         for split_number, (fit, split) in enumerate(zip(candidate.fits, search.splits)):
@@ -50,7 +51,6 @@ def cv_results(search: CrossValidation, scoring: Scoring) -> dict[str, Any]:
 
 def squared_errors(search: CrossValidation) -> np.ndarray:
     """Mean squared error of the out-of-fold votes of each candidate."""
-    votes = search.out_of_fold(clipped=True)
-    tested = ~np.isnan(votes[0])
-    weight = search.rows.weight[tested]
-    return np.square(votes[:, tested] - search.rows.y[tested]) @ weight / weight.sum()
+    tested, weight = search.tested, search.rows.weight[search.tested]
+    errors = np.square(search.out_of_fold_votes()[:, tested] - right_votes(search.rows.y[tested], search.n_classes))
+    return (errors if errors.ndim == 2 else errors.sum(axis=2)) @ weight / weight.sum()

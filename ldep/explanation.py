@@ -29,7 +29,7 @@ class Explanation(NamedTuple):
         Share of the offsets.
     decision : ndarray of shape (n_samples,)
         tau: the sum of all shares.
-    dilation, erosion : ndarray of shape (n_samples,) or (n_samples, n_members)
+    dilation, erosion : ndarray of shape (n_samples,) or (n_samples, n_models)
         The active pieces i and j; one column per model when several models vote.
     """
 
@@ -53,8 +53,8 @@ class PairExplanation(NamedTuple):
         s_k - s_l: the sum of all shares.
     label, rival : ndarray of shape (n_samples,)
         The classes k and l.
-    label_piece, rival_piece : ndarray of shape (n_samples,)
-        Their active pieces.
+    label_piece, rival_piece : ndarray of shape (n_samples,) or (n_samples, n_models)
+        Their active pieces; one column per model when several models vote.
     """
 
     contributions: Any
@@ -64,6 +64,10 @@ class PairExplanation(NamedTuple):
     rival: np.ndarray
     label_piece: np.ndarray
     rival_piece: np.ndarray
+
+    def with_labels(self, classes: np.ndarray) -> PairExplanation:
+        """The same with classes in the place of their indices."""
+        return self._replace(label=classes[self.label], rival=classes[self.rival])
 
 
 def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d: np.ndarray) -> Explanation:
@@ -76,7 +80,10 @@ def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d
 
 
 def explain_pair(
-    X: np.ndarray, coefs: list[np.ndarray], offsets: list[np.ndarray], pair: tuple[int, int] | None
+    X: np.ndarray,
+    coefs: list[np.ndarray],
+    offsets: list[np.ndarray],
+    pair: tuple[int | np.ndarray, int | np.ndarray] | None,
 ) -> PairExplanation:
     """Compare two classes on each row.
 
@@ -86,8 +93,9 @@ def explain_pair(
         The rows.
     coefs, offsets : list of ndarrays of shape (n_pieces, n_features) and (n_pieces,)
         The pieces of each class.
-    pair : tuple of int or None
-        Indices of the two classes; None is the class with the largest score of each row, and the second largest.
+    pair : tuple of int or ndarray of shape (n_samples,), or None
+        Indices of the two classes, or of those of each row; None is the class with the largest score of each row, and
+        the second largest.
 
     Returns
     -------
@@ -102,11 +110,9 @@ def explain_pair(
         active[k] = scores.argmax(axis=1)
         maxima[k] = scores[rows, active[k]]
     if pair is None:
-        label = maxima.argmax(axis=0)
-        maxima[label, rows] = -np.inf
-        rival = maxima.argmax(axis=0)
+        label, rival = top_two(maxima)
     else:
-        label, rival = np.full(n_rows, pair[0]), np.full(n_rows, pair[1])
+        label, rival = np.broadcast_to(pair[0], n_rows), np.broadcast_to(pair[1], n_rows)
     label_piece, rival_piece = active[label, rows], active[rival, rows]
     # Positions of the two pieces among those of all classes.
     before = np.cumsum([0, *(len(slopes) for slopes in coefs[:-1])])
@@ -127,6 +133,22 @@ def _shares(X, slopes: np.ndarray, won: np.ndarray, lost: np.ndarray):
     return sparse.csr_array((X.data * difference, X.indices, X.indptr), shape=X.shape)
 
 
+def top_two(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of the largest and the second largest entry of each column."""
+    first = scores.argmax(axis=0)
+    others = scores.copy()
+    others[first, np.arange(scores.shape[1])] = -np.inf
+    return first, others.argmax(axis=0)
+
+
+def class_indices(pair, classes: np.ndarray) -> tuple[int, int]:
+    """Indices of two classes, or an error when they are not two of these classes."""
+    known = classes.tolist()
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(known):
+        raise ValueError(f"pair must be two different classes out of {known}, but it is {pair!r}.")
+    return known.index(pair[0]), known.index(pair[1])
+
+
 def like_input(explanation: Explanation | PairExplanation, X):
     """A frame of the same library when X is a pandas or polars DataFrame, else the arrays.
 
@@ -137,12 +159,13 @@ def like_input(explanation: Explanation | PairExplanation, X):
         return explanation
     extra = explanation._asdict()
     del extra["contributions"]
-    for group in ("dilation", "erosion"):
+    for group in ("dilation", "erosion", "label_piece", "rival_piece"):
         pieces = extra.pop(group, None)
+        name = group if group.endswith("_piece") else f"{group}_piece"
         if pieces is not None and pieces.ndim == 1:
-            extra[f"{group}_piece"] = pieces
+            extra[name] = pieces
         elif pieces is not None:
-            extra |= {f"{group}_piece_{k}": column for k, column in enumerate(pieces.T)}
+            extra |= {f"{name}_{k}": column for k, column in enumerate(pieces.T)}
     taken = set(X.columns)
     named = {name + "_" * (name in taken): values for name, values in extra.items()}
     return frame_like(X, explanation.contributions, named)

@@ -37,6 +37,9 @@ class Plan:
         Weights of the penalty.
     penalties : sequence of {"norm", "variance"}
         Kinds of penalty.
+    n_classes : int
+        Number of classes. With more than two all classes have the same number of pieces, and the other pairs are left
+        out.
     n_features : int
         Number of features. With many, "variance" is left out unless it is the only penalty: its coordinates need an
         eigendecomposition that costs more than all fits.
@@ -45,7 +48,14 @@ class Plan:
     pieces: Sequence[tuple[int, int]]
     alphas: Sequence[float]
     penalties: Sequence[str]
+    n_classes: int
     n_features: int
+
+    def __post_init__(self) -> None:
+        if not self._usable():
+            raise ValueError(
+                f"pieces: with {self.n_classes} classes r1 and r2 must be equal, but no pair of {list(self.pieces)} is."
+            )
 
     @property
     def smallest_alpha(self) -> float:
@@ -65,7 +75,7 @@ class Plan:
         paths = []
         for pair in self._curved()[:1]:
             paths += [Path(*pair, penalty, alphas) for penalty in penalties]
-        if LINEAR in self.pieces:
+        if LINEAR in self._usable():
             paths.append(Path(*LINEAR, penalties[0], (self._linear_alpha(),)))
         return paths
 
@@ -77,7 +87,11 @@ class Plan:
 
     def _curved(self) -> list[tuple[int, int]]:
         """The pairs that are not linear models, each once."""
-        return [pair for pair in dict.fromkeys(self.pieces) if pair != LINEAR]
+        return [pair for pair in self._usable() if pair != LINEAR]
+
+    def _usable(self) -> list[tuple[int, int]]:
+        """The pairs that fit the number of classes, each once."""
+        return [pair for pair in dict.fromkeys(self.pieces) if self.n_classes == 2 or pair[0] == pair[1]]
 
 
 def within_budget(paths: list[Path], n_settings: float) -> list[Path]:

@@ -55,11 +55,13 @@ def squared_error(targets: np.ndarray, weight: np.ndarray) -> Losses:
     """Mean squared difference from the targets.
 
     With targets -1 and +1 and values in between it is four times the Brier score of the share of votes (1 + value) / 2.
-    It counts every sample, where the accuracy counts only those near the boundary that change sides.
+    With one target per class, of which one is 1 and the others are 0, the errors of the classes are added up. It counts
+    every sample, where the accuracy counts only those near the boundary that change sides.
     """
     share = weight / weight.sum()
 
     def losses(averages: np.ndarray) -> np.ndarray:
-        return np.square(averages - targets) @ share
+        errors = np.square(averages - targets)
+        return (errors if targets.ndim == 1 else errors.sum(axis=-1)) @ share
 
     return losses

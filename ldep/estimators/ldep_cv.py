@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar
@@ -11,39 +10,31 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep._sklearn import Interval, StrOptions, fit_context
-from ldep.cross_validation import CrossValidation, Path, make_splits
+from ldep.cross_validation import CrossValidation, Path
 from ldep.cv_results import cv_results, squared_errors
-from ldep.estimators.base import TauClassifier
-from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
-from ldep.exact.models import Average, Maxima, average_or_maxima
-from ldep.exact.rows import check_rows
-from ldep.exact.simplification import box_of, simplified
-from ldep.explanation import Explanation, like_input
-from ldep.export.mixin import ExportMixin
+from ldep.estimators.voting import VotingClassifier
 from ldep.out_of_fold import Scoring
-from ldep.probability import fit_link, probabilities, vote_log_odds, votes_at
-from ldep.samples import Samples, merge
+from ldep.samples import Samples, merge, own_class
 from ldep.search_plan import Plan, check_grid, within_budget
 from ldep.seeds import draw_seeds
 from ldep.selection import greedy_weights, squared_error
-from ldep.threads import single_thread
+from ldep.splits import make_splits
+from ldep.votes import right_votes
 
 ROUNDS = 40
-# Where the values say nothing, all rows are on one side of the threshold: at this argument of the link, and not beyond.
-FAR = 20.0
 
 
-class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
+class LDEPClassifierCV(VotingClassifier):
     """Linear dilation-erosion perceptron that chooses its settings by cross-validation, inside `fit`.
 
     Every setting is trained on the training parts of a cross-validation, which gives decision values for rows that the
-    model has not seen. By default the models of several settings vote, each with its decision value clipped to [-1, 1].
-    A greedy selection [1]_ picks the settings, some of them several times, so that the mean of their out-of-fold votes
-    is closest to the classes. No model is trained again.
+    model has not seen. By default the models of several settings vote, each with its decision value clipped to [-1, 1]
+    or, with more than two classes, with the sparsemax [2]_ of its scores. A greedy selection [1]_ picks the settings,
+    some of them several times, so that the mean of their out-of-fold votes is closest to the classes. No model is
+    trained again.
 
     Features should be standardised.
 
@@ -52,6 +43,7 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
     pieces : sequence of (int, int), default=((10, 10), (1, 1), (40, 40))
         Pairs (r1, r2) to try. The first is tried with every penalty and alpha, the others with the best penalty and
         the alphas within a factor of ten of the best. (1, 1) is a linear model, and is tried with hardly any penalty.
+        With more than two classes every class has r1 pieces, and pairs of different numbers are left out.
     alphas : sequence of float, default=(0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the penalty to try.
     penalties : sequence of {"norm", "variance"}, default=("norm", "variance")
@@ -61,9 +53,10 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         Whether the selected models of the cross-validation vote. Otherwise one `LDEPClassifier` is trained on all rows,
         with the best setting.
     cv : int, splitter or iterable of (train, test), default=5
-        An int is the number of folds of a stratified, shuffled k-fold over the rows whose weight is not zero. When a
-        class has fewer rows than that, there are as many folds as it has rows; when it has one row, an `LDEPClassifier`
-        with its defaults is trained, with a warning. Splitters and iterables are used unchanged.
+        An int is the number of folds of a stratified, shuffled k-fold over the rows whose weight is not zero. When one
+        of two classes has fewer rows than that, there are as many folds as it has rows; when it has one row, an
+        `LDEPClassifier` with its defaults is trained, with a warning. With more classes, a rare one is tested in some
+        folds only, and one with a single row in none. Splitters and iterables are used unchanged.
     scoring : str, callable or None, default=None
         Which score is best, as elsewhere in scikit-learn; scores that need probabilities get them. None chooses the
         best setting by its accuracy, and selects the ensemble by the squared error of its votes.
@@ -89,9 +82,14 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
     weights_ : ndarray of shape (n_estimators,)
         Their weights, with the sum 1.
     threshold_ : float
-        What is subtracted from the mean vote, so that a decision value of 0 is a probability of one half.
-    link_ : tuple of float
-        Slope and intercept of the link from votes to probabilities.
+        With two classes: what is subtracted from the mean vote, so that a decision value of 0 is a probability of one
+        half.
+    class_factors_ : ndarray of shape (n_classes,)
+        With more classes that are voted on: the factors of the decision values, so that the largest decision value is
+        the largest probability.
+    link_ : tuple
+        Slope and intercept of the link from votes to probabilities. With more than two classes the intercepts are an
+        array.
     best_params_ : dict
         r1, r2, alpha and penalty of the best setting.
     best_score_ : float
@@ -106,8 +104,8 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         Number of fits.
     n_iter_ : int
         Largest number of iterations of the models that decide.
-    classes_ : ndarray of shape (2,)
-        The classes; decision values that are not negative are the second.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
     n_features_in_, feature_names_in_
         As elsewhere in scikit-learn.
 
@@ -115,6 +113,8 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
     ----------
     .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from libraries of models",
        ICML 2004.
+    .. [2] A. F. T. Martins and R. F. Astudillo, "From softmax to sparsemax: a sparse model of attention and multi-label
+       classification", ICML 2016.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, of which there must be two.
+            Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, in the losses and in the scores; None is 1.
 
@@ -202,9 +202,11 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         self.n_splits_ = len(splits)
         if not splits:
             return self._fit_defaults(rows, refit_seed)
-        plan = Plan(pieces, alphas, penalties, rows.X.shape[1])
+        n_classes = len(self.classes_)
+        plan = Plan(pieces, alphas, penalties, n_classes, rows.X.shape[1])
         search = CrossValidation(
             rows,
+            n_classes,
             splits,
             plan.smallest_alpha,
             seed=start_seed,
@@ -250,16 +252,19 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
 
     def _select(self, search: CrossValidation, scoring: Scoring) -> None:
         """Let the models of the selected settings vote."""
-        votes = search.out_of_fold(clipped=True)
-        tested = ~np.isnan(votes[0])
+        tested = search.tested
+        votes = search.out_of_fold_votes()[:, tested]
         y, weight = search.rows.y[tested], search.rows.weight[tested]
+        # One row per row of the data; one column per candidate or, with more than two classes, per class and candidate.
+        by_row = np.moveaxis(votes, 0, -1)
         if self.scoring is None:
             # Merged rows make the choice independent of the order of the rows, and a weight the same as a repetition.
-            merged = merge(votes[:, tested].T, y, weight)
-            shares = greedy_weights(merged.X.T, squared_error(merged.y, merged.weight), ROUNDS)
+            table, y, weight = merge(by_row.reshape(len(by_row), -1), y, weight)
+            by_row = table.reshape(-1, *by_row.shape[1:])
+            losses = squared_error(right_votes(y, search.n_classes), weight)
+            shares = greedy_weights(np.moveaxis(by_row, -1, 0), losses, ROUNDS)
         else:
-            merged = Samples(votes[:, tested].T, y, weight)
-            shares = greedy_weights(votes[:, tested], scoring.losses(np.flatnonzero(tested)), ROUNDS)
+            shares = greedy_weights(votes, scoring.losses(np.flatnonzero(tested)), ROUNDS)
         self.cv_results_["weight"] = shares
         self.estimators_, weights = [], []
         for candidate, share in zip(search.candidates, shares):
@@ -269,22 +274,21 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         self.weights_ = np.array(weights)
         for model in self.estimators_:
             model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        self._set_link(merged.X @ shares, merged.y, merged.weight, clipped=True)
+        self._set_link(by_row @ shares, y, weight, voting=True)
         self._warn_of(sum(not fit.converged for candidate in search.candidates for fit in candidate.fits))
 
     def _refit(self, search: CrossValidation, seed: int) -> None:
         """Train one model on all rows with the best setting."""
         rows = search.rows
         self._set_single(LDEPClassifier(**self.best_params_, random_state=seed), rows)
-        decision = search.out_of_fold(clipped=False)[self.best_index_]
-        tested = ~np.isnan(decision)
-        values = merge(decision[tested, None], rows.y[tested], rows.weight[tested])
-        self._set_link(values.X[:, 0], values.y, values.weight, clipped=False)
+        decision = search.out_of_fold_decisions()[self.best_index_][search.tested]
+        self._set_single_link(decision, rows.y[search.tested], rows.weight[search.tested])
 
     def _fit_defaults(self, rows: Samples, seed: int) -> LDEPClassifierCV:
         """Train one model without cross-validation."""
         warnings.warn(
-            "LDEPClassifierCV cannot cross-validate, because one class has a single sample with positive weight: an "
+            "LDEPClassifierCV cannot cross-validate, because "
+            f"{'one' if len(self.classes_) == 2 else 'each'} class has a single sample with positive weight: an "
             "LDEPClassifier with its defaults is trained.",
             UserWarning,
             stacklevel=3,
@@ -294,105 +298,13 @@ class LDEPClassifierCV(ExactAnswers, ExportMixin, TauClassifier):
         self.best_params_ = {name: getattr(model, name) for name in ("r1", "r2", "alpha", "penalty")}
         self.best_index_, self.best_score_, self.n_fits_ = 0, np.nan, 1
         self.cv_results_ = {"params": [self.best_params_], "mean_test_score": np.array([np.nan])}
-        values = merge(model.decision_function(rows.X)[:, None], rows.y, rows.weight)
-        self._set_link(values.X[:, 0], values.y, values.weight, clipped=False)
+        self._set_single_link(model.decision_function(rows.X), rows.y, rows.weight)
         return self
 
     def _set_single(self, model: LDEPClassifier, rows: Samples) -> None:
-        labels = self.classes_[(rows.y > 0).astype(int)]
+        labels = self.classes_[own_class(rows.y, len(self.classes_))]
         self.estimators_ = [model.fit(rows.X, labels, sample_weight=rows.weight)]
         self.weights_ = np.ones(1)
-
-    def _set_link(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray, *, clipped: bool) -> None:
-        """Fit the link to out-of-fold values, and move the threshold to where it is one half."""
-        with single_thread():
-            self.link_ = fit_link(vote_log_odds(values) if clipped else np.arcsinh(values), y, weight)
-        slope, intercept = self.link_
-        even = float(np.clip(-intercept / slope, -FAR, FAR))
-        self.threshold_ = votes_at(even) if clipped else float(np.sinh(even))
-        self._clipped = clipped
-        self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
-
-    def _tau(self, X: np.ndarray) -> np.ndarray:
-        tau = np.full(len(X), -self.threshold_)
-        for model, weight in zip(self.estimators_, self.weights_):
-            decision = model._tau(X)
-            tau += weight * (np.clip(decision, -1.0, 1.0) if self._clipped else decision)
-        return tau
-
-    def _exact_model(self) -> Average | Maxima:
-        return average_or_maxima(self.estimators_, self.weights_, self.threshold_, self._clipped)
-
-    def simplify(self, X=None):
-        """Drop the pieces of the models that are nowhere the largest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), default=None
-            Rows; decision values stay the same in the smallest box that contains them. None keeps them everywhere.
-
-        Returns
-        -------
-        model : LDEPClassifierCV
-            A copy with fewer pieces.
-        """
-        check_is_fitted(self)
-        rows = None if X is None else check_rows(self, X)
-        smaller = copy.copy(self)
-        box = box_of(rows, self.n_features_in_)
-        smaller.estimators_ = [simplified(model, *box) for model in self.estimators_]
-        return smaller
-
-    def predict_proba(self, X):
-        """Compute the probabilities of the two classes for each row.
-
-        A logistic link, fitted to the out-of-fold values, maps the mean vote to a probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, 2)
-            One column per class, in the order of `classes_`. The class with the larger one is predicted.
-        """
-        values = self.decision_function(X) + self.threshold_
-        return probabilities(vote_log_odds(values) if self._clipped else np.arcsinh(values), *self.link_)
-
-    def explain(self, X):
-        """Compute the contribution of each feature to the decision value of each row.
-
-        The contributions of a model are those of `LDEPClassifier.explain`. Where its decision value is clipped, all are
-        scaled down by the same factor, so that they sum to its vote. The result is the weighted mean over the models;
-        contributions and bias sum to `decision_function(X)`, with nothing left over.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        explanation : Explanation or DataFrame
-            As `LDEPClassifier.explain`; `dilation` and `erosion` have one column per model. The bias includes the
-            threshold.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        contributions, bias = np.zeros(rows.shape), np.full(len(rows), -self.threshold_)
-        dilation, erosion = [], []
-        for model, weight in zip(self.estimators_, self.weights_):
-            part = model.explain(rows)
-            factor = weight / np.maximum(np.abs(part.decision), 1.0) if self._clipped else weight
-            contributions += part.contributions * np.reshape(factor, (-1, 1))
-            bias += part.bias * factor
-            dilation.append(part.dilation)
-            erosion.append(part.erosion)
-        decision = contributions.sum(axis=1) + bias
-        pieces = np.column_stack(dilation), np.column_stack(erosion)
-        return like_input(Explanation(contributions, bias, decision, *pieces), X)
 
     def _warn_of(self, n_unfinished: int) -> None:
         if n_unfinished:

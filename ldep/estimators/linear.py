@@ -13,7 +13,7 @@ from ldep.coordinates import Coordinates
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.exact import ExactPieces
 from ldep.exact.models import Maxima, maxima
-from ldep.explanation import explain_linear, explain_pair, like_input
+from ldep.explanation import class_indices, explain_linear, explain_pair, like_input
 from ldep.export.mixin import ExportMixin
 
 # Scores per chunk of rows, so that they stay in the processor's cache.
@@ -163,17 +163,9 @@ class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
             rows, offsets = rows - self.center_, self._offsets_by_class()
         if pair is None and len(self.coefs_) == 2:
             return like_input(explain_linear(rows, self.coefs_[1], offsets[1], self.coefs_[0], offsets[0]), X)
-        indices = None if pair is None else self._class_indices(pair)
+        indices = None if pair is None else class_indices(pair, self.classes_)
         explanation = explain_pair(rows, self.coefs_, offsets, indices)
-        named = {name: self.classes_[getattr(explanation, name)] for name in ("label", "rival")}
-        return like_input(explanation._replace(**named), X)
-
-    def _class_indices(self, pair) -> tuple[int, int]:
-        """Indices of two classes, or an error when they are not two classes of the model."""
-        known = self.classes_.tolist()
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(known):
-            raise ValueError(f"pair must be two different classes out of {known}, but it is {pair!r}.")
-        return known.index(pair[0]), known.index(pair[1])
+        return like_input(explanation.with_labels(self.classes_), X)
 
     def _of_two_classes(self, attribute: str) -> LinearPiecesClassifier:
         """Return the model, or raise an error when it has no such attribute because of the number of its classes."""

@@ -89,23 +89,23 @@ class Piecewise:
 
 def piecewise(estimator: Any) -> Piecewise:
     """Return the numbers of a fitted `LDEPClassifier`, `StreamingLDEPClassifier` or `LDEPClassifierCV`."""
-    if isinstance(estimator, LDEPClassifierCV):
-        check_is_fitted(estimator)
-        link = Link("log_odds" if estimator._clipped else "asinh", *estimator.link_)
-        return _combine(
-            estimator.estimators_,
-            estimator.weights_,
-            estimator.classes_,
-            estimator._clipped,
-            estimator.threshold_,
-            link,
-        )
-    if isinstance(estimator, LinearPiecesClassifier):
+    if isinstance(estimator, (LDEPClassifierCV, LinearPiecesClassifier)):
         check_is_fitted(estimator)
         if len(estimator.classes_) != 2:
             raise NotExportable(
                 f"Only a model with two classes can be exported, but this one has {len(estimator.classes_)}."
             )
+    if isinstance(estimator, LDEPClassifierCV):
+        link = Link("log_odds" if estimator._voting else "asinh", *estimator.link_)
+        return _combine(
+            estimator.estimators_,
+            estimator.weights_,
+            estimator.classes_,
+            estimator._voting,
+            estimator.threshold_,
+            link,
+        )
+    if isinstance(estimator, LinearPiecesClassifier):
         return _combine([estimator], np.ones(1), estimator.classes_, False, 0.0, None)
     raise NotExportable(
         f"{type(estimator).__name__} cannot be exported; LDEPClassifier, LDEPClassifierCV and StreamingLDEPClassifier "

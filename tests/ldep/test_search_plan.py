@@ -8,8 +8,8 @@ from ldep.search_plan import Plan, check_grid, within_budget
 ALPHAS = [0.01, 0.1, 1.0, 10.0, 100.0]
 
 
-def plan(pieces=((10, 10), (1, 1), (40, 40)), alphas=ALPHAS, penalties=("norm", "variance"), n_features=5):
-    return Plan(list(pieces), list(alphas), list(penalties), n_features)
+def plan(pieces=((10, 10), (1, 1), (40, 40)), alphas=ALPHAS, penalties=("norm", "variance"), n_classes=2, n_features=5):
+    return Plan(list(pieces), list(alphas), list(penalties), n_classes, n_features)
 
 
 def test_the_first_pair_is_tried_with_everything():
@@ -27,6 +27,14 @@ def test_later_pairs_are_tried_near_the_best(alpha, near):
     """1e-6 is the alpha of the linear model."""
     best = {"r1": 10, "r2": 10, "alpha": alpha, "penalty": "variance"}
     assert plan().later_paths(best) == [Path(40, 40, "variance", near)]
+
+
+def test_with_more_than_two_classes_pairs_of_different_numbers_are_left_out():
+    asymmetric = plan(pieces=[(20, 1), (10, 10), (1, 20), (1, 1), (40, 40)], n_classes=3)
+    assert {(path.r1, path.r2) for path in asymmetric.first_paths()} == {(10, 10), (1, 1)}
+    assert [(path.r1, path.r2) for path in asymmetric.later_paths({"alpha": 1.0, "penalty": "norm"})] == [(40, 40)]
+    with pytest.raises(ValueError, match=r"with 3 classes r1 and r2 must be equal, but no pair of \[\(2, 1\)\] is"):
+        plan(pieces=[(2, 1)], n_classes=3)
 
 
 def test_the_variance_of_many_features_is_left_out_unless_asked_for_alone():

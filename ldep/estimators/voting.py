@@ -1,0 +1,130 @@
+"""What models that vote decide together: the mean vote, its probabilities, and its explanation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ldep.class_probability import class_factors, class_probabilities, fit_class_link, log_gaps, open_votes
+from ldep.estimators.base import TauClassifier
+from ldep.estimators.ldep import LDEPClassifier
+from ldep.explanation import class_indices, like_input, top_two
+from ldep.probability import fit_link, probabilities, vote_log_odds, votes_at
+from ldep.samples import merge
+from ldep.threads import single_thread
+from ldep.vote_explanation import as_pair, explain_class_votes, explain_votes
+from ldep.votes import cast_votes
+
+# Where the values say nothing, all rows are on one side of the threshold: at this argument of the link, and not beyond.
+FAR = 20.0
+
+
+class VotingClassifier(TauClassifier):
+    """Base class of several models that vote, or of a single one that decides, with a link to probabilities.
+
+    Subclasses implement `fit`, which sets `estimators_`, `weights_` and `classes_`, and calls `_set_link` or
+    `_set_single_link`.
+    """
+
+    _multi_class = True
+    estimators_: list[LDEPClassifier]
+    weights_: np.ndarray
+    link_: tuple[float, Any]
+
+    def _set_single_link(self, decision: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        """Fit the link of a single model to decision values of rows."""
+        table, y, weight = merge(decision.reshape(len(y), -1), y, weight)
+        self._set_link(table.reshape(-1, *decision.shape[1:]), y, weight, voting=False)
+
+    def _set_link(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray, *, voting: bool) -> None:
+        """Fit the link to out-of-fold votes or decision values, and let the largest probability decide."""
+        self._voting = voting
+        self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+        with single_thread():
+            if values.ndim == 2:
+                logarithms = np.log(open_votes(values)) if voting else log_gaps(values)
+                self.link_ = fit_class_link(logarithms, y, weight, with_intercepts=voting)
+                self.class_factors_ = class_factors(*self.link_)
+                return
+            self.link_ = fit_link(vote_log_odds(values) if voting else np.arcsinh(values), y, weight)
+        slope, intercept = self.link_
+        even = float(np.clip(-intercept / slope, -FAR, FAR))
+        self.threshold_ = votes_at(even) if voting else float(np.sinh(even))
+
+    def _weighted_models(self) -> list[tuple[LDEPClassifier, float]]:
+        return list(zip(self.estimators_, self.weights_))
+
+    def _tau(self, X: np.ndarray) -> np.ndarray:
+        if len(self.classes_) > 2:
+            if not self._voting:
+                return self.estimators_[0]._tau(X)
+            total = np.zeros((len(X), len(self.classes_)))
+            for model, weight in self._weighted_models():
+                total += weight * cast_votes(model._tau(X))
+            return self.class_factors_ * open_votes(total)
+        tau = np.full(len(X), -self.threshold_)
+        for model, weight in self._weighted_models():
+            decision = model._tau(X)
+            tau += weight * (cast_votes(decision) if self._voting else decision)
+        return tau
+
+    def predict_proba(self, X):
+        """Compute the probabilities of the classes for each row.
+
+        A logistic link, fitted to the out-of-fold values, maps the mean vote to probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`. The class with the larger one is predicted.
+        """
+        decision = self.decision_function(X)
+        if len(self.classes_) > 2:
+            logarithms = np.log(decision / self.class_factors_) if self._voting else log_gaps(decision)
+            return class_probabilities(logarithms, *self.link_)
+        values = decision + self.threshold_
+        return probabilities(vote_log_odds(values) if self._voting else np.arcsinh(values), *self.link_)
+
+    def explain(self, X, pair=None):
+        """Compute the contribution of each feature to the decision value of each row.
+
+        The contributions of a model are those of `LDEPClassifier.explain`. Where its decision value exceeds its vote,
+        all are scaled down by the same factor, so that they sum to the vote. The result is the weighted mean over the
+        models; contributions and bias sum to `decision_function(X)`, or to the difference of its columns for a pair of
+        classes, with nothing left over.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        pair : tuple of two classes, default=None
+            The classes to compare, as in `LDEPClassifier.explain`: by default the predicted one with the runner-up if
+            there are more than two.
+
+        Returns
+        -------
+        explanation : Explanation, PairExplanation or DataFrame
+            As `LDEPClassifier.explain`, with one column per model for the active pieces. The bias includes the
+            threshold or, with more than two classes, the effect of the class factors.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        indices = None if pair is None else class_indices(pair, self.classes_)
+        if len(self.classes_) == 2:
+            explanation = explain_votes(self._weighted_models(), rows, self.threshold_, clipped=self._voting)
+            if indices is None:
+                return like_input(explanation, X)
+            comparison = as_pair(explanation, second_first=indices == (1, 0))
+        elif self._voting:
+            label, rival = top_two(self._tau(rows).T) if indices is None else np.broadcast_to(indices, (len(rows), 2)).T
+            comparison = explain_class_votes(self._weighted_models(), rows, self.class_factors_, label, rival)
+        else:
+            return like_input(self.estimators_[0].explain(rows, pair), X)
+        return like_input(comparison.with_labels(self.classes_), X)
