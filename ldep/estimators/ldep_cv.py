@@ -274,7 +274,7 @@ class LDEPClassifierCV(VotingClassifier):
         self.weights_ = np.array(weights)
         for model in self.estimators_:
             model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        self._set_link(by_row @ shares, y, weight, voting=True)
+        self._set_link(by_row @ shares, y, weight, clipped=True)
         self._warn_of(sum(not fit.converged for candidate in search.candidates for fit in candidate.fits))
 
     def _refit(self, search: CrossValidation, seed: int) -> None:

@@ -36,29 +36,29 @@ class VotingClassifier(TauClassifier):
     def _set_single_link(self, decision: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         """Fit the link of a single model to decision values of rows."""
         table, y, weight = merge(decision.reshape(len(y), -1), y, weight)
-        self._set_link(table.reshape(-1, *decision.shape[1:]), y, weight, voting=False)
+        self._set_link(table.reshape(-1, *decision.shape[1:]), y, weight, clipped=False)
 
-    def _set_link(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray, *, voting: bool) -> None:
+    def _set_link(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray, *, clipped: bool) -> None:
         """Fit the link to out-of-fold votes or decision values, and let the largest probability decide."""
-        self._voting = voting
+        self._clipped = clipped
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
         with single_thread():
             if values.ndim == 2:
-                logarithms = np.log(open_votes(values)) if voting else log_gaps(values)
-                self.link_ = fit_class_link(logarithms, y, weight, with_intercepts=voting)
+                logarithms = np.log(open_votes(values)) if clipped else log_gaps(values)
+                self.link_ = fit_class_link(logarithms, y, weight, with_intercepts=clipped)
                 self.class_factors_ = class_factors(*self.link_)
                 return
-            self.link_ = fit_link(vote_log_odds(values) if voting else np.arcsinh(values), y, weight)
+            self.link_ = fit_link(vote_log_odds(values) if clipped else np.arcsinh(values), y, weight)
         slope, intercept = self.link_
         even = float(np.clip(-intercept / slope, -FAR, FAR))
-        self.threshold_ = votes_at(even) if voting else float(np.sinh(even))
+        self.threshold_ = votes_at(even) if clipped else float(np.sinh(even))
 
     def _weighted_models(self) -> list[tuple[LDEPClassifier, float]]:
         return list(zip(self.estimators_, self.weights_))
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
         if len(self.classes_) > 2:
-            if not self._voting:
+            if not self._clipped:
                 return self.estimators_[0]._tau(X)
             total = np.zeros((len(X), len(self.classes_)))
             for model, weight in self._weighted_models():
@@ -67,7 +67,7 @@ class VotingClassifier(TauClassifier):
         tau = np.full(len(X), -self.threshold_)
         for model, weight in self._weighted_models():
             decision = model._tau(X)
-            tau += weight * (cast_votes(decision) if self._voting else decision)
+            tau += weight * (cast_votes(decision) if self._clipped else decision)
         return tau
 
     def predict_proba(self, X):
@@ -87,10 +87,10 @@ class VotingClassifier(TauClassifier):
         """
         decision = self.decision_function(X)
         if len(self.classes_) > 2:
-            logarithms = np.log(decision / self.class_factors_) if self._voting else log_gaps(decision)
+            logarithms = np.log(decision / self.class_factors_) if self._clipped else log_gaps(decision)
             return class_probabilities(logarithms, *self.link_)
         values = decision + self.threshold_
-        return probabilities(vote_log_odds(values) if self._voting else np.arcsinh(values), *self.link_)
+        return probabilities(vote_log_odds(values) if self._clipped else np.arcsinh(values), *self.link_)
 
     def explain(self, X, pair=None):
         """Compute the contribution of each feature to the decision value of each row.
@@ -118,11 +118,11 @@ class VotingClassifier(TauClassifier):
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         indices = None if pair is None else class_indices(pair, self.classes_)
         if len(self.classes_) == 2:
-            explanation = explain_votes(self._weighted_models(), rows, self.threshold_, clipped=self._voting)
+            explanation = explain_votes(self._weighted_models(), rows, self.threshold_, clipped=self._clipped)
             if indices is None:
                 return like_input(explanation, X)
             comparison = as_pair(explanation, second_first=indices == (1, 0))
-        elif self._voting:
+        elif self._clipped:
             label, rival = top_two(self._tau(rows).T) if indices is None else np.broadcast_to(indices, (len(rows), 2)).T
             comparison = explain_class_votes(self._weighted_models(), rows, self.class_factors_, label, rival)
         else:

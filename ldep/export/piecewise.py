@@ -96,12 +96,12 @@ def piecewise(estimator: Any) -> Piecewise:
                 f"Only a model with two classes can be exported, but this one has {len(estimator.classes_)}."
             )
     if isinstance(estimator, LDEPClassifierCV):
-        link = Link("log_odds" if estimator._voting else "asinh", *estimator.link_)
+        link = Link("log_odds" if estimator._clipped else "asinh", *estimator.link_)
         return _combine(
             estimator.estimators_,
             estimator.weights_,
             estimator.classes_,
-            estimator._voting,
+            estimator._clipped,
             estimator.threshold_,
             link,
         )
