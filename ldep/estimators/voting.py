@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep.class_probability import class_factors, class_probabilities, fit_class_link, log_gaps, open_votes
 from ldep.estimators.base import TauClassifier
+from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
+from ldep.exact.models import Average, Maxima, average_or_maxima, maxima
+from ldep.exact.rows import check_rows
+from ldep.exact.simplification import box_of, simplified
 from ldep.explanation import class_indices, like_input, top_two
+from ldep.export.mixin import ExportMixin
 from ldep.probability import fit_link, probabilities, vote_log_odds, votes_at
 from ldep.samples import merge
 from ldep.threads import single_thread
@@ -21,7 +27,7 @@ from ldep.votes import cast_votes
 FAR = 20.0
 
 
-class VotingClassifier(TauClassifier):
+class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
     """Base class of several models that vote, or of a single one that decides, with a link to probabilities.
 
     Subclasses implement `fit`, which sets `estimators_`, `weights_` and `classes_`, and calls `_set_link` or
@@ -69,6 +75,31 @@ class VotingClassifier(TauClassifier):
             decision = model._tau(X)
             tau += weight * (cast_votes(decision) if self._clipped else decision)
         return tau
+
+    def _exact_model(self) -> Average | Maxima:
+        if len(self.classes_) > 2 and not self._clipped:
+            return maxima(self.estimators_[0])
+        return average_or_maxima(self.estimators_, self.weights_, getattr(self, "threshold_", 0.0), self._clipped)
+
+    def simplify(self, X=None):
+        """Drop the pieces of the models that are nowhere the largest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows; decision values stay the same in the smallest box that contains them. None keeps them everywhere.
+
+        Returns
+        -------
+        model : estimator
+            A copy with fewer pieces.
+        """
+        check_is_fitted(self)
+        rows = None if X is None else check_rows(self, X)
+        smaller = copy.copy(self)
+        box = box_of(rows, self.n_features_in_)
+        smaller.estimators_ = [simplified(model, *box) for model in self.estimators_]
+        return smaller
 
     def predict_proba(self, X):
         """Compute the probabilities of the classes for each row.
