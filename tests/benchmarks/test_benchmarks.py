@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pandas as pd
 
-from benchmarks import data, grid, scaling, solvers, timing
+from benchmarks import data, grid, multiclass, scaling, solvers, timing
 from benchmarks.report import Report
 
 
 def test_help_lists_the_benchmarks():
     done = subprocess.run([sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True)
-    names = "solvers fit_time dccp scaling serving morpho dask tracking grid streaming scale"
+    names = "solvers fit_time multiclass dccp scaling serving morpho dask tracking grid streaming scale"
     for name in names.split():
         assert name in done.stdout
 
@@ -27,6 +27,18 @@ def test_all_solvers_are_compared():
     row = solvers.against_dccp(0)
     assert row["ccp"] <= row["ccp_bare"]
     assert all(row[name] >= 0 for name in ("dccp", "ccp", "anneal"))
+
+
+def test_the_problems_with_many_classes_have_3_to_26_of_them():
+    n_classes = {name: len(np.unique(multiclass.load(name)[1])) for name in multiclass.PROBLEMS}
+    assert len(n_classes) >= 10
+    assert (min(n_classes.values()), max(n_classes.values())) == (3, 26)
+
+
+def test_all_models_are_compared_on_many_classes():
+    row = multiclass.one("iris")
+    assert all(row[f"{model}_accuracy"] > 85 for model in ("ldep", "one_versus_rest", "mlp"))
+    assert all(row[f"{model}_seconds"] > 0 for model in ("ldep", "one_versus_rest", "mlp"))
 
 
 def test_the_exponent_is_the_slope_in_logarithms():
