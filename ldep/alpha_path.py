@@ -25,6 +25,7 @@ from ldep.samples import Samples
 from ldep.solvers import anneal, linear
 from ldep.solvers.smoothing import FINAL_TEMPERATURE, descend
 from ldep.solvers.solution import Log, Solution
+from ldep.sparse_rows import CentredRows
 
 # Temperatures after the first alpha, with the shares of max_iter. The first is high enough for pieces to move to other
 # samples, and low enough not to merge them.
@@ -119,7 +120,8 @@ def follow(
     for alpha in alphas:
         problem, scale = shared.problem(group_sizes, alpha)
         scale = np.append(scale, 1.0)
-        if group_sizes == (1, 1) and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
+        is_dense = not isinstance(problem.X, CentredRows)
+        if group_sizes == (1, 1) and is_dense and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
             theta, n_steps, converged = linear.solve(problem)
             solution = Solution(theta, problem.objective(theta), {"objective": [], "seconds": []}, n_steps, converged)
         elif table is None:
@@ -134,7 +136,7 @@ def _resume(problem: Problem[LinearPieces], theta: np.ndarray, *, tol: float, ma
     """Anneal from the solution for another alpha."""
     max_iter = DEFAULT_MAX_ITER if max_iter is None else max_iter
     single = Problem(
-        np.ascontiguousarray(problem.X, dtype=np.float32),
+        anneal.single_precision(problem.X),
         problem.y.astype(np.float32),
         problem.weight.astype(np.float32),
         problem.pieces,

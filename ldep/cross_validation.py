@@ -102,7 +102,7 @@ class CrossValidation:
     @property
     def tested(self) -> np.ndarray:
         """Whether a split tests each row."""
-        tested = np.zeros(len(self.rows.X), dtype=bool)
+        tested = np.zeros(len(self.rows.y), dtype=bool)
         for split in self.splits:
             tested[split.test] = True
         return tested
@@ -114,12 +114,12 @@ class CrossValidation:
         A row that several splits test gets the mean, one that no split tests gets NaN.
         """
         parts = [[fit.decision for fit in candidate.fits] for candidate in self.candidates]
-        return np.array([_by_row(decisions, self.splits, len(self.rows.X)) for decisions in parts])
+        return np.array([_by_row(decisions, self.splits, len(self.rows.y)) for decisions in parts])
 
     def out_of_fold_votes(self) -> np.ndarray:
         """Votes for rows that a model has not seen, in the shape of the decision values."""
         parts = [[cast_votes(fit.decision) for fit in candidate.fits] for candidate in self.candidates]
-        return np.array([_by_row(cast, self.splits, len(self.rows.X)) for cast in parts])
+        return np.array([_by_row(cast, self.splits, len(self.rows.y)) for cast in parts])
 
     def run(self, paths: list[Path]) -> Iterator[None]:
         """Add the settings of these paths to the candidates, and yield after every few fits.

@@ -99,6 +99,15 @@ def scaled_columns(X: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
+def scaled_rows(X, scale: np.ndarray | float):
+    """X, dense or sparse, with each row multiplied by its scale."""
+    scale = np.broadcast_to(scale, X.shape[0])
+    if sparse.issparse(X):
+        data = X.data * np.repeat(scale, np.diff(X.indptr))
+        return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return X * scale[:, None]
+
+
 def mean_and_variance(X: sparse.csr_array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and variance of each column, in two passes over the stored entries."""
     n = X.shape[1]

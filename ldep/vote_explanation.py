@@ -15,6 +15,7 @@ from ldep.class_probability import open_votes
 from ldep.estimators.linear import LinearPiecesClassifier
 from ldep.explanation import Explanation, PairExplanation, explain_pair
 from ldep.probability import OPEN_VOTES
+from ldep.sparse_rows import scaled_rows
 from ldep.votes import sparsemax
 
 WeightedModels = Iterable[tuple[LinearPiecesClassifier, float]]
@@ -25,12 +26,12 @@ def explain_votes(models: WeightedModels, rows: np.ndarray, threshold: float, *,
 
     With `clipped`, a vote is the decision value clipped to [-1, 1], else it is the decision value.
     """
-    contributions, bias = np.zeros(rows.shape), np.full(len(rows), -threshold)
+    contributions, bias = scaled_rows(rows, 0.0), np.full(rows.shape[0], -threshold)
     dilation, erosion = [], []
     for model, weight in models:
         part = model.explain(rows)
         factor = weight / np.maximum(np.abs(part.decision), 1.0) if clipped else weight
-        contributions += part.contributions * np.reshape(factor, (-1, 1))
+        contributions = contributions + scaled_rows(part.contributions, factor)
         bias += part.bias * factor
         dilation.append(part.dilation)
         erosion.append(part.erosion)
@@ -66,19 +67,21 @@ def explain_class_votes(
     explanation : PairExplanation
         The comparison, with indices of classes in `label` and `rival`, and one column per model in the pieces.
     """
-    numbers = np.arange(len(rows))
-    contributions, bias = np.zeros(rows.shape), np.zeros(len(rows))
-    total = np.zeros((len(rows), len(class_factors)))
+    n_rows = rows.shape[0]
+    numbers = np.arange(n_rows)
+    contributions, bias = scaled_rows(rows, 0.0), np.zeros(n_rows)
+    total = np.zeros((n_rows, len(class_factors)))
     label_piece, rival_piece = [], []
     for model, weight in models:
-        part = explain_pair(rows - model.center_, model.coefs_, model._offsets_by_class(), (label, rival))
+        measured, offsets = model._from_origin(rows)
+        part = explain_pair(measured, model.coefs_, offsets, (label, rival))
         votes = sparsemax(model._tau(rows))
         total += weight * votes
         difference = votes[numbers, label] - votes[numbers, rival]
         # The votes of two classes differ by no more than their scores.
-        ratio = np.divide(difference, part.decision, out=np.zeros(len(rows)), where=part.decision != 0)
+        ratio = np.divide(difference, part.decision, out=np.zeros(n_rows), where=part.decision != 0)
         factor = weight * np.clip(ratio, 0.0, 1.0)
-        contributions += part.contributions * factor[:, None]
+        contributions = contributions + scaled_rows(part.contributions, factor)
         bias += part.bias * factor
         label_piece.append(part.label_piece)
         rival_piece.append(part.rival_piece)
@@ -86,7 +89,7 @@ def explain_class_votes(
     half_sum = 0.5 * (class_factors[label] + class_factors[rival])
     half_difference = 0.5 * (class_factors[label] - class_factors[rival])
     slope = half_sum * (1.0 - OPEN_VOTES)
-    contributions *= slope[:, None]
+    contributions = scaled_rows(contributions, slope)
     bias = bias * slope + half_difference * (opened[numbers, label] + opened[numbers, rival])
     decision = contributions.sum(axis=1) + bias
     pieces = np.column_stack(label_piece), np.column_stack(rival_piece)

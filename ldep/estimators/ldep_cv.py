@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
@@ -183,8 +184,8 @@ class LDEPClassifierCV(VotingClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples. With sparse ones, which never become dense, the penalty is "norm".
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -196,6 +197,8 @@ class LDEPClassifierCV(VotingClassifier):
             The fitted estimator.
         """
         pieces, alphas, penalties = check_grid(self.pieces, self.alphas, self.penalties)
+        if sparse.issparse(X):
+            penalties = self._penalties_for_sparse(penalties)
         rows = self._check_rows(X, y, sample_weight)
         fold_seed, start_seed, refit_seed = draw_seeds(check_random_state(self.random_state), 3)
         splits = make_splits(self.cv, rows, self.classes_, fold_seed)
@@ -221,6 +224,14 @@ class LDEPClassifierCV(VotingClassifier):
         else:
             self._refit(search, refit_seed)
         return self
+
+    def _penalties_for_sparse(self, penalties: list[str]) -> list[str]:
+        """The penalties without "variance", whose coordinates would make the samples dense."""
+        if "norm" not in penalties:
+            raise ValueError(
+                f"penalties={penalties} needs a dense X, and X is sparse. Pass X.toarray(), or add 'norm'."
+            )
+        return ["norm"]
 
     def _search(self, search: CrossValidation, plan: Plan, scoring: Scoring) -> None:
         """Try the settings of the plan, and set what is known of them."""
@@ -305,6 +316,11 @@ class LDEPClassifierCV(VotingClassifier):
         labels = self.classes_[own_class(rows.y, len(self.classes_))]
         self.estimators_ = [model.fit(rows.X, labels, sample_weight=rows.weight)]
         self.weights_ = np.ones(1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = "norm" in self.penalties
+        return tags
 
     def _warn_of(self, n_unfinished: int) -> None:
         if n_unfinished:

@@ -156,16 +156,18 @@ class LinearPiecesClassifier(ExactPieces, ExportMixin, TauClassifier):
             DataFrame, a DataFrame of that library with the columns (and the index) of X for the contributions, followed
             by columns for the others. When X is sparse, the contributions are a CSR array with its pattern.
         """
-        rows = self._check_new_rows(X)
-        if sparse.issparse(rows):
-            rows, offsets = sparse.csr_array(rows), self.intercepts_
-        else:
-            rows, offsets = rows - self.center_, self._offsets_by_class()
+        rows, offsets = self._from_origin(self._check_new_rows(X))
         if pair is None and len(self.coefs_) == 2:
             return like_input(explain_linear(rows, self.coefs_[1], offsets[1], self.coefs_[0], offsets[0]), X)
         indices = None if pair is None else class_indices(pair, self.classes_)
         explanation = explain_pair(rows, self.coefs_, offsets, indices)
         return like_input(explanation.with_labels(self.classes_), X)
+
+    def _from_origin(self, rows) -> tuple[Any, list[np.ndarray]]:
+        """Checked rows as an explanation measures them, with the values of the pieces of each class at the origin."""
+        if sparse.issparse(rows):
+            return sparse.csr_array(rows), self.intercepts_
+        return rows - self.center_, self._offsets_by_class()
 
     def _of_two_classes(self, attribute: str) -> LinearPiecesClassifier:
         """Return the model, or raise an error when it has no such attribute because of the number of its classes."""

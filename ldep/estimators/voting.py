@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ldep.class_probability import class_factors, class_probabilities, fit_class_link, log_gaps, open_votes
 from ldep.estimators.base import TauClassifier
@@ -35,6 +35,7 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
     """
 
     _multi_class = True
+    _accept_sparse = "csr"
     estimators_: list[LDEPClassifier]
     weights_: np.ndarray
     link_: tuple[float, Any]
@@ -66,11 +67,11 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
         if len(self.classes_) > 2:
             if not self._clipped:
                 return self.estimators_[0]._tau(X)
-            total = np.zeros((len(X), len(self.classes_)))
+            total = np.zeros((X.shape[0], len(self.classes_)))
             for model, weight in self._weighted_models():
                 total += weight * cast_votes(model._tau(X))
             return self.class_factors_ * open_votes(total)
-        tau = np.full(len(X), -self.threshold_)
+        tau = np.full(X.shape[0], -self.threshold_)
         for model, weight in self._weighted_models():
             decision = model._tau(X)
             tau += weight * (cast_votes(decision) if self._clipped else decision)
@@ -145,8 +146,7 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
             As `LDEPClassifier.explain`, with one column per model for the active pieces. The bias includes the
             threshold or, with more than two classes, the effect of the class factors.
         """
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        rows = self._check_new_rows(X)
         indices = None if pair is None else class_indices(pair, self.classes_)
         if len(self.classes_) == 2:
             explanation = explain_votes(self._weighted_models(), rows, self.threshold_, clipped=self._clipped)
@@ -154,7 +154,9 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
                 return like_input(explanation, X)
             comparison = as_pair(explanation, second_first=indices == (1, 0))
         elif self._clipped:
-            label, rival = top_two(self._tau(rows).T) if indices is None else np.broadcast_to(indices, (len(rows), 2)).T
+            label, rival = (
+                top_two(self._tau(rows).T) if indices is None else np.broadcast_to(indices, (rows.shape[0], 2)).T
+            )
             comparison = explain_class_votes(self._weighted_models(), rows, self.class_factors_, label, rival)
         else:
             return like_input(self.estimators_[0].explain(rows, pair), X)

@@ -83,7 +83,7 @@ def solve(
     max_iter = 480 if max_iter is None else max_iter
     scale = _weight_scale(problem)
     single = Problem(
-        _single_precision(problem.X),
+        single_precision(problem.X),
         problem.y.astype(np.float32),
         (scale * problem.weight).astype(np.float32),
         problem.pieces,
@@ -121,7 +121,8 @@ def _has_exact_method(problem: Problem[Pieces]) -> bool:
     return is_affine_in_theta(problem.pieces) and not isinstance(problem.X, CentredRows)
 
 
-def _single_precision(X: np.ndarray | CentredRows) -> np.ndarray | CentredRows:
+def single_precision(X: np.ndarray | CentredRows) -> np.ndarray | CentredRows:
+    """The samples in float32; values beyond its range become its largest one."""
     if isinstance(X, CentredRows):
         return X.astype(np.float32)
     return np.clip(X, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32, order="C")

@@ -11,7 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from ldep import LDEPClassifier
+from ldep import LDEPClassifier, LDEPClassifierCV
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 
@@ -154,6 +154,37 @@ def test_the_contributions_of_sparse_rows_are_sparse_and_sum_to_the_decision_val
     np.testing.assert_allclose(explanation.contributions.toarray(), expected.contributions, rtol=1e-9, atol=1e-12)
     for name in expected._fields[1:]:
         np.testing.assert_allclose(getattr(explanation, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("ensemble", [True, False])
+class TestSelfTuning:
+    """LDEPClassifierCV, which tries only the penalty that keeps rows sparse."""
+
+    def fitted(self, n_classes, ensemble):
+        X, y = sparse_data(n_classes=n_classes)
+        settings = {"pieces": [(3, 3), (1, 1)], "alphas": [0.1, 1.0], "cv": 3, "ensemble": ensemble, "random_state": 0}
+        return LDEPClassifierCV(**settings).fit(sparse.csr_array(X), y), X, y
+
+    def test_it_learns_and_answers_sparse_and_dense_rows_alike(self, n_classes, ensemble):
+        model, X, y = self.fitted(n_classes, ensemble)
+        assert {params["penalty"] for params in model.cv_results_["params"]} == {"norm"}
+        assert model.score(sparse.csr_array(X), y) > (0.85 if n_classes == 2 else 0.7)
+        for method in (model.decision_function, model.predict_proba):
+            np.testing.assert_allclose(method(sparse.csr_array(X)), method(X), rtol=1e-9, atol=1e-9)
+
+    def test_its_contributions_are_sparse(self, n_classes, ensemble):
+        model, X, _ = self.fitted(n_classes, ensemble)
+        explanation, expected = model.explain(sparse.csr_array(X[:20])), model.explain(X[:20])
+        assert sparse.issparse(explanation.contributions)
+        np.testing.assert_allclose(explanation.contributions.toarray(), expected.contributions, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(explanation.decision, expected.decision, rtol=1e-9, atol=1e-9)
+
+
+def test_self_tuning_by_the_variance_penalty_alone_needs_dense_rows():
+    X, y = sparse_data(m=60)
+    with pytest.raises(ValueError, match=r"penalties=\['variance'\] needs a dense X.*X\.toarray\(\), or add 'norm'"):
+        LDEPClassifierCV(penalties=["variance"]).fit(sparse.csr_array(X), y)
 
 
 def test_text_goes_through_a_pipeline():
