@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ldep.export.piecewise import NotExportable
+from ldep.probability import OPEN_VOTES
 from pipeline.common.errors import UserError
 from pipeline.common.files import write_text
 from pipeline.encoding import cells
@@ -80,7 +81,7 @@ def as_json(portable_model: Portable) -> dict[str, Any]:
         "weights": model.weights.tolist(),
         "clipped": model.clipped,
         "threshold": model.threshold,
-        "link": None if model.link is None else {"slope": model.link.slope, "intercept": model.link.intercept},
+        "link": None if model.link is None else {**model.link._asdict(), "openVotes": OPEN_VOTES},
         "bits": bits,
         **{name: _base64(values, bits) for name, values in arrays.items()},
     }

@@ -10,6 +10,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from ldep.export.piecewise import Link, NotExportable, Piecewise, piecewise
+from pipeline.serving import calibration
 from pipeline.serving.served_model import ServedModel
 
 
@@ -59,6 +60,12 @@ def portable(served: ServedModel) -> Portable:
             raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
     categories = compress(encoder.categories_, encoder.kept_)
     columns = [Column(name, known, float(value)) for name, known, value in zip(served.columns, categories, fill)]
-    link = None if served.sigmoid is None else Link("identity", *served.sigmoid)
     classes = np.array(served.classes, dtype=object)
-    return Portable(columns, mean, scale, replace(model, classes=classes, link=link))
+    return Portable(columns, mean, scale, replace(model, classes=classes, link=_link(served, model)))
+
+
+def _link(served: ServedModel, model: Piecewise) -> Link | None:
+    """The probability of a served model: its own if it is calibrated, else the sigmoid."""
+    if calibration.is_calibrated(served.model):
+        return model.link
+    return None if served.sigmoid is None else Link("identity", *served.sigmoid)

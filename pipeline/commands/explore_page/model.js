@@ -53,7 +53,10 @@ class Model {
   }
 
   probability(decision) {
-    return this.link === null ? null : 1 / (1 + Math.exp(-(this.link.slope * decision + this.link.intercept)));
+    if (this.link === null) return null;
+    const {kind, slope, intercept, openVotes} = this.link, value = decision + this.threshold;
+    const score = {identity: decision, asinh: Math.asinh(value), log_odds: 2 * Math.atanh((1 - openVotes) * value)}[kind];
+    return 1 / (1 + Math.exp(-(slope * score + intercept)));
   }
 
   // All that the page shows of a row. `gradient` is that of the decision with respect to the scaled features.

@@ -95,7 +95,7 @@ def test_a_browser_computes_what_python_computes(kind, tmp_path):
     answers = seen["answers"]
     for name, expected in (
         ("decision", decision),
-        ("probability", served.sigmoid(decision)),
+        ("probability", served.probability(X, decision)),
         ("bias", bias),
         ("shares", contributions),
     ):

@@ -32,7 +32,7 @@ def expected(served: ServedModel, frame: pd.DataFrame) -> dict[str, np.ndarray]:
     return {
         "class": positive.astype(int),
         "decision": decision,
-        "probability": served.sigmoid(decision),
+        "probability": served.probability(X, decision),
         "bias": bias,
         "contributions": contributions,
     }
