@@ -12,6 +12,7 @@ BENCHMARKS = {
     "multiclass": "accuracy and time with 3 to 26 classes, compared with one-versus-rest and the MLP (8 minutes)",
     "dccp": "time and hinge loss compared with CVXPY + DCCP (5 minutes)",
     "scaling": "growth of fit time with rows and pieces; time of predict (2 minutes)",
+    "export": "ONNX and C compared with Python on raw rows; latency of one row (15 minutes)",
     "streaming": "ten million rows in bounded memory, compared with a fit in memory (10 minutes)",
     "scale": "cost of a fit by its size; cost of tracking and DVC as a suite grows (15 minutes)",
     "morpho": "time and accuracy compared with sklearn-morpho (half an hour)",

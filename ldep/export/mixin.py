@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
 
 class ExportMixin:
     """Adds `to_onnx` to an ℓ-DEP."""
+
+    classes_: Any
 
     def to_onnx(self, *, contributions=True):
         """Write the model as ONNX, in double precision.
 
         The ONNX model has the input X, a table of doubles without missing values, and the outputs label, decision,
-        probabilities (if the estimator has `predict_proba`), contributions and bias (those of `explain`). Any
-        onnxruntime since 1.17 runs it.
+        probabilities (if the estimator has `predict_proba`), contributions and bias (those of `explain`). With more
+        than two classes, decision has one column per class, and rival is the class that the contributions compare the
+        label with. Any onnxruntime since 1.17 runs it.
 
         Parameters
         ----------
@@ -23,7 +30,11 @@ class ExportMixin:
         model : onnx.ModelProto
             The ONNX model; `model.SerializeToString()` is the content of a file.
         """
+        from ldep.export.onnx_classes import classes_to_onnx
         from ldep.export.onnx_model import to_onnx
         from ldep.export.piecewise import piecewise
 
+        check_is_fitted(self)
+        if len(self.classes_) > 2 and hasattr(self, "coefs_"):
+            return classes_to_onnx(self, contributions=contributions)
         return to_onnx(piecewise(self), contributions=contributions)

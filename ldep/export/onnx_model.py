@@ -36,7 +36,7 @@ def add_outputs(graph: Graph, model: Piecewise, X: str, *, contributions: bool) 
     decision = _decision(graph, model, tau)
     positive = graph.node("GreaterOrEqual", decision, graph.constant(0.0))
     index = graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
-    labels = _labels(model.classes)
+    labels = type_of_labels(model.classes)
     graph.output(graph.node("Gather", graph.constant(labels), index), "label", labels.dtype, [ROWS])
     graph.output(decision, "decision", np.float64, [ROWS])
     if model.link is not None:
@@ -91,7 +91,7 @@ def _decision(graph: Graph, model: Piecewise, tau: str) -> str:
     return graph.node("Sub", decision, graph.constant(model.threshold)) if model.threshold else decision
 
 
-def _labels(classes: np.ndarray) -> np.ndarray:
+def type_of_labels(classes: np.ndarray) -> np.ndarray:
     """The classes as a type that ONNX has."""
     kind = classes.dtype.kind
     if kind in "iu":

@@ -118,18 +118,22 @@ static inline double ldep_number(const char *cell)
     return ldep_read(cell, &value, &text, &length) == LDEP_TEXT ? INFINITY : value;
 }
 
-typedef struct { const char *text; double number; double code; } ldep_category;
+typedef struct { const char *text; int is_number; double number; double code; } ldep_category;
 
 static inline double ldep_code(const char *cell, const ldep_category *categories, size_t count)
 {
     const char *text;
     size_t length, k;
     double value = NAN;
-    const int kind = ldep_read(cell, &value, &text, &length);
+    int kind;
+    if (!cell) return NAN;
+    for (k = 0; k < count; k++) /* most cells are spelled as declared */
+        if (strcmp(cell, categories[k].text) == 0) return categories[k].code;
+    kind = ldep_read(cell, &value, &text, &length);
     if (kind == LDEP_MISSING) return NAN;
     for (k = 0; k < count; k++)
-        if (kind == LDEP_TEXT ? categories[k].text && ldep_is_word(text, length, categories[k].text)
-                              : !categories[k].text && categories[k].number == value)
+        if (kind == LDEP_TEXT ? !categories[k].is_number && ldep_is_word(text, length, categories[k].text)
+                              : categories[k].is_number && categories[k].number == value)
             return categories[k].code;
     return NAN;
 }
@@ -138,21 +142,20 @@ static inline double ldep_code(const char *cell, const ldep_category *categories
 
 def encoder(identifier: str, name: str, categories: Sequence[str]) -> str:
     """Return the function that encodes the cells of one nominal column."""
-    codes = cells.code_table(tuple(categories))
-    # A text with a NUL cannot be passed as a C string.
-    known = {value: code for value, code in codes.items() if not (isinstance(value, str) and "\0" in value)}
-    rows = ",\n".join(
-        f"        {{{quoted(value)}, 0.0, {number(code)}}}"
-        if isinstance(value, str)
-        else f"        {{NULL, {number(value)}, {number(code)}}}"
-        for value, code in known.items()
-    )
+    rows = []
+    for value, code in cells.code_table(tuple(categories)).items():
+        text = categories[int(code)].strip()
+        if "\0" in text:  # it cannot be passed as a C string
+            continue
+        kind = "0, 0.0" if isinstance(value, str) else f"1, {number(value)}"
+        rows.append(f"        {{{quoted(text)}, {kind}, {number(code)}}}")
+    table = ",\n".join(rows) or '        {"", 1, NAN, NAN}'
     return f"""\
 /* The column {quoted(name)}; NAN if the cell is missing or its category was never declared. */
 static inline double ldep_encode_{identifier}(const char *cell)
 {{
     static const ldep_category categories[] = {{
-{rows or "        {NULL, NAN, NAN}"}
+{table}
     }};
     return ldep_code(cell, categories, sizeof categories / sizeof *categories);
 }}

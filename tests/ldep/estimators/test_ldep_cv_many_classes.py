@@ -199,5 +199,5 @@ def test_labels_of_mixed_types_are_refused():
 
 
 def test_an_export_is_refused(voting):
-    with pytest.raises(NotExportable, match="Only a model with two classes can be exported, but this one has 4"):
+    with pytest.raises(NotExportable, match="except by the method to_onnx of LDEPClassifier; this one has 4"):
         piecewise(voting)

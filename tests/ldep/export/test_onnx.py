@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import onnxruntime
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV, StreamingLDEPClassifier
@@ -58,6 +58,41 @@ def test_features_with_an_offset_of_1e12(kind):
 def test_fitted_models_and_types_of_classes(estimator, labels):
     X, y = make_moons(80, noise=0.2, random_state=0)
     check_equal(estimator.fit(X, np.array(labels)[y]), X)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e12])
+@pytest.mark.parametrize("labels", [["a", "b", "c", "d"], [3, 5, 7, 9]], ids=str)
+def test_models_of_many_classes(offset, labels):
+    X, y = make_blobs(200, 3, centers=4, cluster_std=3.0, random_state=0)
+    model = LDEPClassifier(3, 3, random_state=0).fit(X + offset, np.array(labels)[y])
+    answers, explanation = outputs(model.to_onnx(), X + offset), model.explain(X + offset)
+    np.testing.assert_array_equal(answers["label"], model.predict(X + offset))
+    np.testing.assert_array_equal(answers["rival"], explanation.rival)
+    for name, expected in (
+        ("decision", model.decision_function(X + offset)),
+        ("contributions", explanation.contributions),
+        ("bias", explanation.bias),
+    ):
+        np.testing.assert_allclose(answers[name], expected, rtol=0, atol=1e-10, err_msg=name)
+    assert list(outputs(model.to_onnx(contributions=False), X[:1])) == ["label", "decision"]
+
+
+def test_classes_with_different_numbers_of_pieces():
+    rng = np.random.default_rng(0)
+    model = LDEPClassifier(3, 3).fit(rng.normal(size=(30, 2)), np.arange(30) % 3)
+    smaller = model.simplify()
+    smaller.coefs_ = [slopes[: 3 - k] for k, slopes in enumerate(model.coefs_)]
+    smaller.offsets_at_center_ = model.offsets_at_center_[[0, 1, 2, 3, 4, 6]]
+    X = rng.normal(size=(100, 2))
+    scores = [
+        (X @ slopes.T + offsets).max(axis=1)
+        for slopes, offsets in zip(smaller.coefs_, np.split(smaller.offsets_at_center_, [3, 5]))
+    ]
+    answers = outputs(smaller.to_onnx(), X)
+    np.testing.assert_allclose(answers["decision"], np.column_stack(scores), atol=1e-12)
+    total = answers["contributions"].sum(axis=1) + answers["bias"]
+    ordered = np.sort(answers["decision"], axis=1)
+    np.testing.assert_allclose(total, ordered[:, -1] - ordered[:, -2], atol=1e-12)
 
 
 def test_contributions_can_be_left_out():
