@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from pipeline.common import identifiers
-from pipeline.common.errors import UserError, nearest
+from pipeline.common.errors import UserError, nearest, short
 from pipeline.config import catalogue, paths
 from pipeline.config.yaml_file import read_yaml
 from pipeline.fitting.specs import Classifier, Impute, MetricName, Section, Tuning
@@ -129,7 +129,7 @@ def check(values: Any, where: str = "params.yaml") -> Params:
 
 
 def _in_words(item: Any) -> str:
-    key = ".".join(str(part) for part in item["loc"])
+    key = ".".join(short(str(part)) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         return f"unknown key '{key}'; {nearest(str(item['loc'][-1]), _valid_keys(item['loc'][:-1]))}"
     if item["type"] == "missing":

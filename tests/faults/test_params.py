@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, short
 from pipeline.config import params
 from pipeline.config.models import check_models
 from tests.support import killing
@@ -50,7 +50,7 @@ def complaint_about(message: str, mutation: Mutation) -> str | None:
         return f"the message is too long: {message[:300]}"
     if not all("params.yaml" in line for line in lines):
         return f"a line does not name the file: {message}"
-    if mutation.keys and not any(key in message for key in mutation.keys):
+    if mutation.keys and not any(short(key) in message for key in mutation.keys):
         return f"the message does not name the key: {message}"
     return None
 
