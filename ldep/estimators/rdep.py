@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.dep import DEPClassifier
+from ldep.estimators.morphological import LARGEST_SPREAD
 from ldep.initialization import MORPHOLOGICAL_STARTS
 from ldep.interrupts import interruptible
 from ldep.seeds import draw_seeds, set_random_states
@@ -28,6 +29,9 @@ KERNELS = ("linear", "rbf", "poly")
 SVC_MAX_ITER = 1_000_000
 # Root mean square of a feature beyond which the features are standardised.
 LARGEST_RMS = 10.0
+# The same, in standard deviations of the feature: the kernels divide by the variance, and the polynomial one raises the
+# quotient to the third power.
+LARGEST_OFFSET = 100.0
 # A bootstrap draws a sample at most this often on average, however large the weights.
 MAX_DRAWS = 10**6
 
@@ -162,7 +166,8 @@ class RDEPClassifier(TauClassifier):
         y : array-like of shape (n_samples,)
             Their classes, of which there must be two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, in the estimators and in the DEP; None is 1.
+            Weights of the samples, in the estimators and in the DEP; None is 1. A support vector classifier multiplies
+            its C by them: keep their mean near 1.
 
         Returns
         -------
@@ -186,6 +191,7 @@ class RDEPClassifier(TauClassifier):
         )
         with single_thread():
             rho = self._rho(X)
+        _check_size(rho, self.estimators_, weight)
         self.dep_ = DEPClassifier(
             solver=self.solver,
             solver_options=self.solver_options,
@@ -224,22 +230,25 @@ class RDEPClassifier(TauClassifier):
         return np.column_stack([model.decision_function(scaled) for model in self.estimators_])
 
     def _choose_scale(self, X: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and deviation to standardise by, with a warning; 0 and 1 where no feature is large."""
+        """Mean and deviation to standardise by, with a warning; 0 and 1 where no feature is large or far from 0."""
         with single_thread():
             share = weight / weight.sum()
-            square = share @ np.square(X)
-            if (square <= LARGEST_RMS**2).all():
-                return np.zeros(X.shape[1]), np.ones(X.shape[1])
+            size = np.sqrt(share @ np.square(X))
             center = share @ X
             deviation = np.sqrt(share @ np.square(X - center))
+        varies = deviation > 1e-14 * np.abs(center)
+        unsuitable = (size > LARGEST_RMS) | (varies & (size > LARGEST_OFFSET * deviation))
+        if not unsuitable.any():
+            return np.zeros(X.shape[1]), np.ones(X.shape[1])
+        column = int(np.where(unsuitable, size, -1.0).argmax())
         warnings.warn(
-            f"RDEPClassifier standardised the features: column {int(square.argmax())} of X has the root mean square "
-            f"{np.sqrt(square.max()):.4g}, and support vector classifiers need features of size 1. Standardise them "
-            "yourself, for example with sklearn.preprocessing.StandardScaler, to avoid this warning.",
+            f"RDEPClassifier standardised the features: column {column} of X has the root mean square "
+            f"{size[column]:.4g} and the standard deviation {deviation[column]:.4g}, and support vector classifiers "
+            "need features around 0 of size 1. Standardise them yourself, for example with "
+            "sklearn.preprocessing.StandardScaler, to avoid this warning.",
             DataConversionWarning,
             stacklevel=4,
         )
-        varies = deviation > 1e-14 * np.abs(center)
         return center, np.where(varies, deviation, 1.0)
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
@@ -248,6 +257,17 @@ class RDEPClassifier(TauClassifier):
 
     def _tau(self, X: np.ndarray) -> np.ndarray:
         return self.dep_.decision_function(self._rho(X))
+
+
+def _check_size(rho: np.ndarray, estimators: list, weight: np.ndarray) -> None:
+    """Refuse decision values that are so large that the margin of the DEP is lost to rounding."""
+    sizes = np.abs(rho).max(axis=0)
+    if sizes.max() > LARGEST_SPREAD / 2:
+        raise ValueError(
+            f"The decision values of {estimators[int(sizes.argmax())]} reach {sizes.max():.3g}, beside which the "
+            f"margin of 1 is lost to rounding. The weights of the samples have the mean {weight.mean():.3g}: divide "
+            "them by it."
+        )
 
 
 def bootstrap(signs: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -161,9 +161,12 @@ class _Newton:
     def __init__(self, sub: Subproblem, z, t, eta, xi, zeta, s, *, r_primal, r_xi, r_bound, r_theta):
         self.sub, self.t, self.eta, self.xi, self.s = sub, t, eta, xi, s
         self.r_primal, self.r_xi, self.r_bound, self.r_theta = r_primal, r_xi, r_bound, r_theta
-        self.D, self.barrier = z / t, zeta / s
-        d = self.D.sum(axis=0)
-        self.E = d + eta / xi
+        with np.errstate(over="ignore"):
+            self.D, self.barrier = z / t, zeta / s
+            d = self.D.sum(axis=0)
+            self.E = d + eta / xi
+        if not (np.isfinite(self.E).all() and np.isfinite(self.barrier).all()):
+            raise np.linalg.LinAlgError("the iterate is on the boundary")
         # S_k = diag(D) + d e* e*^T - D e*^T - e* D^T - f f^T / E with f = D - d e*; one row per pair of pieces.
         f, diagonal, star = self.D.copy(), self.D.copy(), np.zeros_like(self.D)
         f[sub.star, sub.columns] = -d

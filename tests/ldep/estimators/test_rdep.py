@@ -112,3 +112,18 @@ class Unweighted(NearestCentroid):
 def test_unsuitable_estimators_are_refused(estimators, message):
     with pytest.raises(ValueError, match=message):
         RDEPClassifier(estimators=estimators).fit(*moons())
+
+
+def test_a_feature_far_from_0_beside_its_spread_is_standardised_with_a_warning():
+    X, y = moons()
+    with pytest.warns(DataConversionWarning, match="column 0 of X has the root mean square 1 and the standard deviat"):
+        model = RDEPClassifier(random_state=0).fit(1 + 1e-5 * X, y)
+    assert model.score(1 + 1e-5 * X, y) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore:Solver terminated early")
+def test_weights_that_make_the_decision_values_huge_are_refused_with_their_mean():
+    X = np.array([[-1.0], [-0.9], [0.9], [1.0], [0.95], [-0.95]])
+    y = np.array([0, 0, 1, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"lost to rounding\. The weights of the samples have the mean 1e\+40: divide"):
+        RDEPClassifier(random_state=0).fit(X, y, sample_weight=np.full(6, 1e40))
