@@ -28,6 +28,7 @@ from pipeline.tracking import connection, patience
 ADDRESS = re.compile(r"models:/(?P<name>[^/@]+)(@(?P<alias>[^/@]+)|/(?P<version>\d+))")
 SOURCE = re.compile(r"models:/(?P<model_id>m-[0-9a-f]+)")
 ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # MLflow's errors for a name and for an alias
+CHECK_ADDRESS = "If this is the wrong one, press Ctrl-C and correct MLFLOW_TRACKING_URI."
 FORMS = "models:/ldep-NAME@champion, models:/ldep-NAME/VERSION, or a folder"
 
 
@@ -58,11 +59,18 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
     # MLflow's threads may write for a moment after one of them has failed: that must not hide why it failed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
 
+        def look_up() -> ModelVersion:
+            with connection.few_retries():
+                return _version(address)
+
         def copy() -> Path:
-            return fetch(_version(address), Path(scratch), root)
+            return fetch(version, Path(scratch), root)
 
         try:
-            folder = patience.call(f"reading {uri}", connection.use_existing(root), copy)
+            store = connection.use_existing(root)
+            limit = connection.LIMIT_FOR_A_NEW_SERVER
+            version = patience.call(f"looking up {uri}", store, look_up, limit, advice=CHECK_ADDRESS)
+            folder = patience.call(f"reading {uri}", store, copy, advice=CHECK_ADDRESS)
         except Untrusted as error:
             dataset = address["name"].removeprefix("ldep-")
             raise UserError(
@@ -74,7 +82,7 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
             reason = masked(" ".join(str(error).split()))[:LONGEST].rstrip(".")
             if isinstance(error, MlflowException) and error.error_code in ABSENT:
                 raise UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.") from None
-            raise UserError(f"{uri} cannot be read: {reason}.") from None
+            raise UserError(f"{uri} cannot be read from {masked(store)}: {reason}.") from None
         yield folder
 
 

@@ -72,7 +72,7 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
     known = answered.is_file() and answered.read_bytes() == digest(uri).encode()
 
     def open_quickly() -> tuple[mlflow.MlflowClient, Experiment]:
-        with _few_retries():
+        with few_retries():
             return _open(experiment, uri)
 
     def open_patiently() -> tuple[mlflow.MlflowClient, Experiment]:
@@ -128,7 +128,8 @@ def _is_outage(error: MlflowException) -> bool:
 
 
 @contextmanager
-def _few_retries() -> Iterator[None]:
+def few_retries() -> Iterator[None]:
+    """Let MLflow find out within seconds that there is no server."""
     added = {name: value for name, value in AT_THE_START.items() if name not in os.environ}
     os.environ.update(added)
     try:

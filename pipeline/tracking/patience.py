@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 NOTICE = 5.0  # seconds until the log says that the server is waited for
 LIMIT = 600.0  # seconds for one piece of work: a server that is restarted is back by then
 WITHOUT = "set tracking.enabled to false in params.yaml to go on without it"
+GO_ON_WITHOUT = f"Press Ctrl-C and {WITHOUT}; finished work is kept."
 Result = TypeVar("Result")
 
 
@@ -26,7 +27,9 @@ class ServerTooSlow(OSError):
     """The server did not finish its answers in time."""
 
 
-def call(what: str, uri: str, work: Callable[[], Result], limit: float | None = None) -> Result:
+def call(
+    what: str, uri: str, work: Callable[[], Result], limit: float | None = None, advice: str = GO_ON_WITHOUT
+) -> Result:
     """Return what `work` returns. For a server: log a warning after NOTICE seconds, ServerTooSlow after `limit`."""
     if not uri.startswith(("http://", "https://")):
         return work()
@@ -46,11 +49,11 @@ def call(what: str, uri: str, work: Callable[[], Result], limit: float | None = 
         if outcome.done():  # a TimeoutError of the work itself
             raise
     log.warning(
-        "%s: still waiting for the tracking server %s, for %.0f s at most. Press Ctrl-C and %s; finished work is kept.",
+        "%s: still waiting for the tracking server %s, for %.0f s at most. %s",
         what,
         masked(uri),
         limit,
-        WITHOUT,
+        advice,
     )
     try:
         return outcome.result(timeout=max(0.0, limit - NOTICE))

@@ -220,7 +220,7 @@ def test_a_lost_or_damaged_database_is_reported(tmp_path, command, content):
     done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout
     expected = {None: "mlflow.db does not exist; run this in the project's folder", b"": f"there is no model {URI}"}
-    assert expected.get(content, f"{URI} cannot be read: ") in done.stderr
+    assert expected.get(content, f"{URI} cannot be read from ") in done.stderr
     assert "Traceback" not in done.stderr
     assert database.exists() == (content is not None)
 
@@ -246,7 +246,7 @@ def test_a_failed_download_is_reported_while_other_files_still_arrive(folder, tm
     monkeypatch.setattr(mlflow.artifacts, "download_artifacts", failing)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     try:
-        with pytest.raises(UserError, match=r"cannot be read: the disk of the server is gone"):
+        with pytest.raises(UserError, match=r"cannot be read from sqlite:.*: the disk of the server is gone"):
             download.load(URI)
     finally:
         removed.set()
