@@ -12,7 +12,7 @@ from benchmarks.report import Report
 
 def test_help_lists_the_benchmarks():
     done = subprocess.run([sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True)
-    names = "solvers fit_time multiclass dccp scaling serving morpho dask tracking grid streaming scale export"
+    names = "solvers fit_time multiclass dccp scaling serving morpho dask tracking grid streaming scale export exact"
     for name in names.split():
         assert name in done.stdout
 
