@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
@@ -36,8 +36,10 @@ PRECISION = 1e-6
 # Sum of votes that counts as reached.
 REACHED = 1e-9
 CUTS_PER_NODE = 60
-# The ball of the bounds is made smaller when the best distance has become smaller by this factor.
-SHRINK = 0.98
+# The bounds of a node are computed again where better rows can be, if that has shrunk to this share of its size.
+SHRINK = 0.8
+# A member's bound is computed again if its slack is at least this share of the largest.
+STALE = 0.05
 # Growth of the ball while no row of the class is known, how often it grows, and where the search gives up.
 GROWTH = 2.0
 GROWTHS = 40
@@ -99,7 +101,8 @@ class _Node:
     h: np.ndarray
     u: np.ndarray
     lower: float
-    votes: np.ndarray | None = None
+    slack: np.ndarray
+    bounds: list[Bound] = field(default_factory=list)
 
 
 class _Stack:
@@ -146,7 +149,6 @@ class _RowSearch:
         self.distance = np.inf
         self.clip = search.members[0].clip
         self.euclidean = search.domain.norm == "l2"
-        self.n_nodes = 0
 
     def run(self) -> Outcome:
         origin = np.zeros(len(self.row.low))
@@ -212,7 +214,8 @@ class _RowSearch:
             for member, p, q in zip(self.search.members, self.p, self.q):
                 scores = member.P @ u + p
                 below = lowest and scores.max() - (member.Q @ u + q).max() < -self.clip
-                bounds.append(lowest_vote(member) if below else vote_of_piece(member, int(scores.argmax()), p, q))
+                piece, others = int(scores.argmax()), np.arange(len(q))
+                bounds.append(lowest_vote(member) if below else vote_of_piece(member, piece, others, p, q))
             answer = self.solve(_Stack(bounds, self.search.weights), *self.no_cuts(), limit=200)
             if answer is None or not answer.reached:
                 return
@@ -253,7 +256,6 @@ class _RowSearch:
             G = np.vstack([G, gradient])
             h = np.append(h, self.threshold - total + gradient @ u)
             u = self.row.nearest(G, h, self.distance)
-            self.n_cuts += 1
             if time.perf_counter() > self.deadline:
                 break
             if u is not None and len(h) > 2 * len(u) + 20:
@@ -263,8 +265,6 @@ class _RowSearch:
         if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
             return None
         return _Answer(u, stack(u)[0], G, h, False)
-
-    n_cuts = 0
 
     def start(self) -> np.ndarray | None:
         if self.allowed_now():
@@ -279,7 +279,7 @@ class _RowSearch:
         G, h = self.no_cuts()
         origin = np.zeros(G.shape[1])
         options = [all_options(member) for member in self.search.members]
-        self.push(heap, _Node(options, G, h, origin, 0.0))
+        self.push(heap, _Node(options, G, h, origin, 0.0, np.zeros(len(options))))
         lower = np.inf
         while heap:
             lower, _, node = heapq.heappop(heap)
@@ -303,21 +303,25 @@ class _RowSearch:
         """Solve the relaxation of a node, again in smaller balls as long as that helps; keep it if it is not closed."""
         while True:
             cap = self.cap(node.u)
-            bounds = []
+            bounds: list[Bound] = []
             options = []
-            for member, option, p, q in zip(self.search.members, node.options, self.p, self.q):
-                option = tighten(member, option, p, q, cap)
-                part = bound(member, option, p, q, cap)
+            for k, (member, option) in enumerate(zip(self.search.members, node.options)):
+                if node.bounds and (option.decided or node.slack[k] < STALE * node.slack.max()):
+                    options.append(option)
+                    bounds.append(node.bounds[k])
+                    continue
+                option = tighten(member, option, self.p[k], self.q[k], cap)
+                part = bound(member, option, self.p[k], self.q[k], cap)
                 if part is None:
                     return
                 options.append(option)
                 bounds.append(part)
-            node.options = options
-            self.n_nodes += 1
+            node.options, node.bounds = options, bounds
             answer = self.solve(_Stack(bounds, self.search.weights), node.G, node.h)
             if answer is None:
                 return
-            node.u, node.G, node.h, node.votes = answer.u, answer.G, answer.h, answer.votes
+            node.u, node.G, node.h = answer.u, answer.G, answer.h
+            node.slack = self.slack(node, answer.votes)
             node.lower = max(node.lower, self.length(answer.u))
             if self.value(answer.u) >= self.threshold - REACHED:
                 self.offer(answer.u)
@@ -331,17 +335,26 @@ class _RowSearch:
     def branch(self, heap, node: _Node) -> None:
         k, children = self.split(node)
         for options, G, h in children:
-            chosen = list(node.options)
+            chosen, bounds, slack = list(node.options), list(node.bounds), node.slack.copy()
             chosen[k] = options
+            if options.decided:
+                bounds[k] = self.exact_vote(k, options)
             rows = np.vstack([node.G, G]), np.append(node.h, h)
-            self.push(heap, _Node(chosen, *rows, node.u, node.lower))
+            self.push(heap, _Node(chosen, *rows, node.u, node.lower, slack, bounds))
+
+    def exact_vote(self, k: int, options: Options) -> Bound:
+        """The vote of a member whose options are decided."""
+        member = self.search.members[k]
+        if not len(options.pieces):
+            return lowest_vote(member)
+        return vote_of_piece(member, options.pieces[0], options.others, self.p[k], self.q[k])
 
     def split(self, node: _Node) -> tuple[int, list[tuple[Options, np.ndarray, np.ndarray]]]:
         """The member whose bound is farthest from its vote, and two sets of options that together are its options.
 
         Each comes with half-spaces to which it can be confined.
         """
-        k = self.loosest(node)
+        k = int(node.slack.argmax())
         member, options, p, q = self.search.members[k], node.options[k], self.p[k], self.q[k]
         pieces, others, lowest = options.pieces, options.others, options.lowest
         scores = member.P[pieces] @ node.u + p[pieces]
@@ -361,8 +374,8 @@ class _RowSearch:
             (Options(pieces[pieces != first], others, lowest), -side, -offset),
         ]
 
-    def loosest(self, node: _Node) -> int:
-        """The member whose bound at the node's answer is farthest from its vote."""
+    def slack(self, node: _Node, bounds: np.ndarray) -> np.ndarray:
+        """How far the bound of each member at the node's answer is above its vote, weighted."""
         votes = np.full(len(node.options), -self.clip)
         for k, (member, options) in enumerate(zip(self.search.members, node.options)):
             pieces, others = options.pieces, options.others
@@ -370,7 +383,7 @@ class _RowSearch:
                 largest = (member.P[pieces] @ node.u + self.p[k][pieces]).max()
                 lead = largest - (member.Q[others] @ node.u + self.q[k][others]).max()
                 votes[k] = np.clip(lead, -self.clip if options.lowest else -np.inf, self.clip)
-        return int((self.search.weights * (node.votes - votes)).argmax())
+        return self.search.weights * (bounds - votes)
 
 
 @dataclass(frozen=True)

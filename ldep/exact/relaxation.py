@@ -74,6 +74,11 @@ class Options:
     others: np.ndarray
     lowest: bool
 
+    @property
+    def decided(self) -> bool:
+        """Whether the vote is concave as it is, so that its bound does not depend on where better rows can be."""
+        return len(self.pieces) == 0 or (len(self.pieces) == 1 and not self.lowest)
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -160,9 +165,9 @@ def lowest_vote(member: Member) -> Bound:
     return Bound(*nothing, *nothing, cap=np.inf, factor=0.0, shift=-member.clip)
 
 
-def vote_of_piece(member: Member, piece: int, p: np.ndarray, q: np.ndarray) -> Bound:
+def vote_of_piece(member: Member, piece: int, others: np.ndarray, p: np.ndarray, q: np.ndarray) -> Bound:
     """The vote without its lower clip if this piece of the target class is the largest. It is never above the vote."""
-    return Bound(member.P[[piece]], p[[piece]], member.Q, q, member.clip, factor=1.0, shift=0.0)
+    return Bound(member.P[[piece]], p[[piece]], member.Q[others], q[others], member.clip, factor=1.0, shift=0.0)
 
 
 def _above_maximum(member: Member, pieces: np.ndarray, values: np.ndarray, cap: Cap):

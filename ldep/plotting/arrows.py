@@ -55,7 +55,7 @@ def plot_counterfactual(counterfactuals: Counterfactuals, row: int = 0, *, scale
     reach = np.abs(change[shown]).max(initial=0.0) or 1.0
     left = reach if (change[shown] < 0).any() else 0.0
     right = reach if (change[shown] > 0).any() else 0.0
-    ax.set_xlim(-1.55 * left - 0.1 * reach, 1.55 * right + 0.1 * reach)
+    ax.set_xlim(-1.75 * left - 0.1 * reach, 1.75 * right + 0.1 * reach)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.axvline(0.0, color="black", linewidth=0.8)
     ax.set_yticks(range(len(shown)), [counterfactuals.names[f] for f in shown])
