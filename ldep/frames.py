@@ -43,6 +43,13 @@ def frame_like(X, features: np.ndarray, extra: dict[str, np.ndarray]):
     return pd.concat([frame, pd.DataFrame(extra, index=X.index)], axis=1)
 
 
+def check_collected(X) -> None:
+    """Refuse a polars LazyFrame, which numpy would read as a single object."""
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(X, polars.LazyFrame):
+        raise TypeError("X is a polars LazyFrame, which has no values yet. Pass X.collect().")
+
+
 def _is_pandas_frame(X) -> bool:
     return hasattr(X, "columns") and hasattr(X, "index")
 

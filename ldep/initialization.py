@@ -83,7 +83,7 @@ def _cluster_centres(points: np.ndarray | CentredRows, count: int, rng: np.rando
     clusters = min(count, distinct)
     model = KMeans(clusters, n_init=1, max_iter=20, random_state=int(rng.integers(2**31)))
     if isinstance(points, CentredRows):
-        S = points.sparse
+        S = points.matrix
         indices, indptr = S.indices.astype(np.int32), S.indptr.astype(np.int32)  # scikit-learn takes no others
         S = sparse.csr_array((S.data, indices, indptr), shape=S.shape)
         centres = model.fit(S).cluster_centers_ - points.shift

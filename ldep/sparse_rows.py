@@ -21,8 +21,8 @@ class CentredRows:
 
     Parameters
     ----------
-    sparse : csr_array of shape (n_samples, n_features)
-        The matrix S.
+    matrix : csr_array of shape (n_samples, n_features)
+        The sparse matrix S.
     shift : ndarray of shape (n_features,)
         What is subtracted from each row, in the precision of S.
     """
@@ -30,40 +30,40 @@ class CentredRows:
     # numpy leaves the product `A @ rows` to `__rmatmul__`.
     __array_ufunc__ = None
 
-    def __init__(self, sparse: sparse.csr_array, shift: np.ndarray):
-        self.sparse, self.shift = sparse, shift
+    def __init__(self, matrix: sparse.csr_array, shift: np.ndarray):
+        self.matrix, self.shift = matrix, shift
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.sparse.shape
+        return self.matrix.shape
 
     @property
     def dtype(self) -> np.dtype:
-        return self.sparse.dtype
+        return self.matrix.dtype
 
     def __len__(self) -> int:
-        return self.sparse.shape[0]
+        return self.matrix.shape[0]
 
     def __getitem__(self, rows) -> CentredRows:
         """The rows with these numbers, in a slice, or with True in a mask."""
         if isinstance(rows, slice) and rows.indices(len(self)) == (0, len(self), 1):
             return self
-        return CentredRows(self.sparse[rows], self.shift)
+        return CentredRows(self.matrix[rows], self.shift)
 
     def __mul__(self, scale: np.ndarray) -> CentredRows:
         """The rows with each feature multiplied by its scale."""
-        return CentredRows(scaled_columns(self.sparse, scale), self.shift * scale)
+        return CentredRows(scaled_columns(self.matrix, scale), self.shift * scale)
 
     def astype(self, dtype) -> CentredRows:
         """The rows in another precision."""
-        return CentredRows(self.sparse.astype(dtype), self.shift.astype(dtype))
+        return CentredRows(self.matrix.astype(dtype), self.shift.astype(dtype))
 
     def toarray(self) -> np.ndarray:
         """The rows as a dense array. For few rows only."""
-        return self.sparse.toarray() - self.shift
+        return self.matrix.toarray() - self.shift
 
     def __rmatmul__(self, G: np.ndarray | sparse.sparray) -> np.ndarray:
-        product = G @ self.sparse
+        product = G @ self.matrix
         if sparse.issparse(product):
             product = product.toarray()
         product -= np.outer(G.sum(axis=1, dtype=np.float64), self.shift)
@@ -84,7 +84,7 @@ class _Transposed:
 
     def __rmatmul__(self, A: np.ndarray) -> np.ndarray:
         # scipy's result has one column after the other in memory; the loss reads it row by row.
-        product = np.ascontiguousarray(A @ self.rows.sparse.T)
+        product = np.ascontiguousarray(A @ self.rows.matrix.T)
         product -= (A @ self.rows.shift)[:, None]
         return product
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep import samples
+from ldep.frames import check_collected
 
 LARGEST_VALUE = 1e150
 
@@ -40,6 +41,7 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         With `resume` the features and the classes must be those of the last fit.
         """
+        check_collected(X)
         X, y = validate_data(
             self, X, y, accept_sparse=self._accept_sparse, dtype=np.float64, order="C", reset=not resume
         )
@@ -63,6 +65,7 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _check_new_rows(self, X):
         """Check rows for a fitted model."""
         check_is_fitted(self)
+        check_collected(X)
         return validate_data(self, X, accept_sparse=self._accept_sparse, dtype=np.float64, order="C", reset=False)
 
     def decision_function(self, X):

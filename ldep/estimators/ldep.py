@@ -204,7 +204,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         starts = linear_starts(self.init, self.n_init, problem)
         if resume:
             starts = [at(coordinates.to_solver(self._table_at_center(), self.center_))]
-            options |= {"resume": True} if self.solver == "anneal" else {}
+            if self.solver == "anneal":
+                options["resume"] = True
         solution = best_of_starts(
             problem,
             starts,

@@ -55,3 +55,10 @@ def test_a_missing_value_in_a_polars_frame_is_refused():
     holes = POLARS.with_columns(pl.when(pl.col("left") > 1).then(None).otherwise(pl.col("left")).alias("left"))
     with pytest.raises(ValueError, match="contains NaN"):
         clone(ESTIMATORS[0]).fit(holes, LABELS)
+
+
+def test_a_lazy_frame_is_refused_with_the_remedy():
+    model = clone(ESTIMATORS[0]).fit(POLARS, LABELS)
+    for method in (model.predict, model.explain, lambda X: model.fit(X, LABELS)):
+        with pytest.raises(TypeError, match=r"LazyFrame.*Pass X\.collect\(\)"):
+            method(POLARS.lazy())

@@ -57,8 +57,8 @@ def pieces_dtype(rows: CentredRows) -> np.dtype:
 def test_mean_and_variance_are_those_of_the_dense_rows(seed):
     rows, _, rng = random_rows(seed)
     weight = rng.uniform(0.1, 2.0, len(rows))
-    mean, variance = mean_and_variance(rows.sparse, weight)
-    dense = rows.sparse.toarray()
+    mean, variance = mean_and_variance(rows.matrix, weight)
+    dense = rows.matrix.toarray()
     expected = np.average(dense, axis=0, weights=weight)
     np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-15)
     centred = np.square(dense - expected)
