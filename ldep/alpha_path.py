@@ -72,7 +72,9 @@ class SharedCoordinates:
         """
         problem, coordinates = condition(samples, (1, 1), smallest_alpha, penalty)
         kappa = 2 * smallest_alpha / problem.weight.sum()
-        diagonal = problem.ridge / smallest_alpha if smallest_alpha > 0 else np.zeros(problem.X.shape[1])
+        # Rounding may leave a small negative number in the place of zero, which a large alpha would make a large one.
+        ridge = np.maximum(problem.ridge, 0.0)
+        diagonal = ridge / smallest_alpha if smallest_alpha > 0 else np.zeros(problem.X.shape[1])
         variance = np.maximum(1.0 - kappa * diagonal, RANK_TOL)
         return cls(Samples(problem.X, problem.y, problem.weight), coordinates, variance, diagonal)
 

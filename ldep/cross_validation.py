@@ -13,6 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from ldep.alpha_path import SharedCoordinates, follow
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.samples import Samples, merge
+from ldep.solvers import anneal
 from ldep.splits import Split
 from ldep.threads import single_thread
 from ldep.votes import cast_votes
@@ -169,20 +170,32 @@ def _fit_paths(
     """Follow numbered paths of one kind of penalty on one training part."""
     fits: dict[int, list[Fit]] = {}
     with single_thread():
-        shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, smallest_alpha)
+        # Multiplying weights and alphas by a power of two changes neither the models nor a bit of them.
+        scale = _weight_scale(part.weight)
+        part = part._replace(weight=scale * part.weight)
+        shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, scale * smallest_alpha)
         for number, path in paths:
             rng = np.random.default_rng([*seeds, number])
             group_sizes = path.group_sizes(n_classes)
-            solutions = follow(shared, group_sizes, path.alphas, rng, tol=tol, max_iter=max_iter)
+            alphas = [scale * alpha for alpha in path.alphas]
+            solutions = follow(shared, group_sizes, alphas, rng, tol=tol, max_iter=max_iter)
             fits[number] = []
             began = time.perf_counter()
             for params, solution in zip(path.params(), solutions):
                 model = LDEPClassifier(**params, init="kmeans", n_init=1, tol=tol, max_iter=max_iter)
                 model._set_solution(shared.coordinates, solution.theta, group_sizes)
-                model.alpha_, model.objective_ = params["alpha"], solution.objective
-                model.history_, model.n_iter_ = solution.history, solution.n_iter
+                model.alpha_, model.objective_ = params["alpha"], solution.objective / scale
+                model.history_ = solution.history | {"objective": [v / scale for v in solution.history["objective"]]}
+                model.n_iter_ = solution.n_iter
                 decision = model._tau(X_test)
                 ended = time.perf_counter()
                 fits[number].append(Fit(model, decision, ended - began, solution.converged))
                 began = ended
     return fits
+
+
+def _weight_scale(weight: np.ndarray) -> float:
+    """A power of two that brings weights of an unusual size to about 1; else 1."""
+    largest = weight.max()
+    usual = 1.0 / anneal.LARGEST_WEIGHT <= largest <= anneal.LARGEST_WEIGHT
+    return 1.0 if usual else float(2.0 ** -np.floor(np.log2(largest)))
