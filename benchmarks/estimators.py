@@ -122,8 +122,8 @@ def measure_all(names: tuple[str, ...], seeds: int, n_jobs: int, file: Path = FI
     columns = [*KEYS, "accuracy", "cpu_seconds", "log_loss", "calibration_error"]
     known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=columns)
     finished = set(known[KEYS].itertuples(index=False, name=None))
-    # Largest data sets first, so that no process is left alone with one of them at the end; further seeds last.
-    order = sorted(names, key=lambda name: -data.load(name)[0].size)
+    # Smallest data sets first, so that an interrupted run has finished most of them; further seeds last.
+    order = sorted(names, key=lambda name: data.load(name)[0].size)
     tasks = []
     for pairs in ([(model, 0) for model in MODELS], [(TUNED, seed) for seed in range(1, seeds)]):
         for name in order:
