@@ -7,6 +7,13 @@ its logarithm far away, where the value says little more. For an average of vote
 share of votes. The targets are Platt's [1]_: a little less than 1 and a little more
 than 0, so that the slope is finite where the classes are separated.
 
+`LDEPClassifier` uses the link for any number of classes, without an intercept:
+
+    P(class k | x) = exp(slope f_k(x)) / sum_l exp(slope f_l(x))
+
+where f_k is the inverse hyperbolic sine of the score of class k minus the largest score of another one. The class that
+is predicted then always has the largest probability.
+
 References
 ----------
 .. [1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
@@ -16,13 +23,15 @@ References
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, log_softmax
 
 # Where all votes agree, the log-odds of their share are infinite. They are computed as if one vote in fifty were open.
 OPEN_VOTES = 0.02
 # A link with a smaller slope than this would hardly depend on the value.
 SMALLEST_SLOPE = 1e-3
+# A link with a larger slope than this is a step.
+LARGEST_SLOPE = 1e3
 
 
 def vote_log_odds(votes: np.ndarray) -> np.ndarray:
@@ -72,3 +81,59 @@ def probabilities(values: np.ndarray, slope: float, intercept: float) -> np.ndar
     """Probabilities of the first and the second class, one row per value."""
     scores = slope * values + intercept
     return np.column_stack([expit(-scores), expit(scores)])
+
+
+def leads(decision: np.ndarray) -> np.ndarray:
+    """f_k: for each row and class, the compressed lead of the class over the best of the others.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Decision values, as `decision_function` returns them.
+
+    Returns
+    -------
+    leads : ndarray of shape (n_samples, n_classes)
+        One column per class.
+    """
+    if decision.ndim == 1:
+        return np.arcsinh(np.column_stack([-decision, decision]))
+    ordered = np.sort(decision, axis=1)
+    best, second = ordered[:, -1:], ordered[:, -2:-1]
+    return np.arcsinh(decision - np.where(decision == best, second, best))
+
+
+def fit_slope(values: np.ndarray, own: np.ndarray, weight: np.ndarray) -> float:
+    """Fit the slope of the link without an intercept by maximum likelihood.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_classes)
+        Out-of-fold leads f_k(x).
+    own : ndarray of shape (n_samples,)
+        Column of each row's class.
+    weight : ndarray of shape (n_samples,)
+        Weights of the samples.
+
+    Returns
+    -------
+    slope : float
+        The slope, which is positive.
+    """
+    rows, n_classes = np.arange(len(own)), values.shape[1]
+    # Platt's targets for any number of classes: a class of weight w has the target (w + 1) / (w + n_classes).
+    totals = np.bincount(own, weight, minlength=n_classes)[own]
+    others = 1.0 / (totals + n_classes)
+    share = weight / weight.sum()
+
+    def loss(log_slope: float) -> float:
+        log_p = log_softmax(np.exp(log_slope) * values, axis=1)
+        return -float(share @ (totals * others * log_p[rows, own] + others * log_p.sum(axis=1)))
+
+    bounds = np.log([SMALLEST_SLOPE, LARGEST_SLOPE])
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+
+def class_probabilities(values: np.ndarray, slope: float) -> np.ndarray:
+    """Probabilities of the classes, one row per row of leads."""
+    return np.exp(log_softmax(slope * values, axis=1))

@@ -7,16 +7,31 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.conditioning import condition, resolve_alpha
 from ldep.estimators.linear import LinearPiecesClassifier, by_class
 from ldep.initialization import LINEAR_STARTS, at, linear_starts
 from ldep.monotone import check_monotone
+from ldep.probability import class_probabilities, fit_slope, leads
+from ldep.samples import Samples
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 from ldep.training import best_of_starts, check_options
+
+# Number of folds that the link to probabilities is cross-validated in.
+LINK_FOLDS = 5
+
+
+def _has_probability(model: LDEPClassifier) -> bool:
+    """Whether `predict_proba` exists."""
+    if not model.probability:
+        raise AttributeError("predict_proba needs LDEPClassifier(probability=True).")
+    return True
 
 
 class LDEPClassifier(LinearPiecesClassifier):
@@ -65,6 +80,9 @@ class LDEPClassifier(LinearPiecesClassifier):
     warm_start : bool, default=False
         Whether the next `fit` begins at the present solution, as with more rows or another `alpha`. The classes, the
         features, r1 and r2 must be the same. `init` and `n_init` are then not used.
+    probability : bool, default=False
+        Whether to fit the link that `predict_proba` needs. It takes five more fits: the link is fitted to decision
+        values of rows that a model has not seen. The model itself is the same.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
@@ -92,6 +110,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         The classes. Of two, the second one is predicted where tau >= 0.
     alpha_ : float
         Weight of the penalty.
+    slope_ : float
+        Slope of the link from decision values to probabilities. Only with `probability=True`.
     objective_ : float
         The value of the training problem at the solution.
     history_ : dict
@@ -132,6 +152,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "monotone": [dict, "array-like", None],
         "warm_start": ["boolean"],
+        "probability": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -152,6 +173,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         class_weight=None,
         monotone=None,
         warm_start=False,
+        probability=False,
         random_state=None,
         verbose=0,
     ):
@@ -168,6 +190,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         self.class_weight = class_weight
         self.monotone = monotone
         self.warm_start = warm_start
+        self.probability = probability
         self.random_state = random_state
         self.verbose = verbose
 
@@ -222,7 +245,52 @@ class LDEPClassifier(LinearPiecesClassifier):
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
+        if self.probability:
+            self._fit_link(samples, rng)
         return self
+
+    def _fit_link(self, rows: Samples, rng: np.random.Generator) -> None:
+        """Fit the link to the decision values of models that have not seen the rows."""
+        X, y, weight = rows
+        own = (y > 0).astype(int) if len(self.classes_) == 2 else y.astype(int)
+        n_folds = min(LINK_FOLDS, np.bincount(own[weight > 0]).min())
+        if n_folds < 2:
+            raise ValueError(
+                "probability=True needs two different rows of each class with positive weight, because the link is "
+                f"cross-validated, but {self.classes_[np.bincount(own[weight > 0]).argmin()]!r} has one."
+            )
+        used = np.flatnonzero(weight > 0)
+        shuffle = int(rng.integers(2**31))
+        values = np.zeros((len(own), len(self.classes_)))
+        for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=shuffle).split(used, own[used]):
+            model = clone(self).set_params(
+                probability=False,
+                warm_start=False,
+                class_weight=None,
+                monotone=self.monotone_,
+                random_state=int(rng.integers(2**31)),
+                verbose=0,
+            )
+            model.fit(X[used[train]], own[used[train]], sample_weight=weight[used[train]])
+            values[used[test]] = leads(model.decision_function(X[used[test]]))
+        self.slope_ = fit_slope(values[used], own[used], weight[used])
+
+    @available_if(_has_probability)
+    def predict_proba(self, X):
+        """Compute the probabilities of the classes for each row. It needs `probability=True`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`. The class with the largest one is predicted.
+        """
+        decision = self.decision_function(X)
+        return class_probabilities(leads(decision), self.slope_)
 
     def _check_sparse_settings(self, options: dict) -> None:
         """Refuse settings that need dense rows."""

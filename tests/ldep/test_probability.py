@@ -5,7 +5,16 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from ldep.probability import SMALLEST_SLOPE, fit_link, probabilities, vote_log_odds, votes_at
+from ldep.probability import (
+    SMALLEST_SLOPE,
+    class_probabilities,
+    fit_link,
+    fit_slope,
+    leads,
+    probabilities,
+    vote_log_odds,
+    votes_at,
+)
 
 
 def sample(slope, intercept, m=20_000):
@@ -58,3 +67,29 @@ def test_vote_log_odds_are_finite_and_invertible():
     log_odds = vote_log_odds(votes)
     assert np.isfinite(log_odds).all()
     np.testing.assert_allclose([votes_at(value) for value in log_odds], votes, atol=1e-12)
+
+
+class TestSeveralClasses:
+    def test_with_two_classes_the_leads_are_those_of_either_class(self):
+        values = leads(np.array([-2.0, 0.5]))
+        np.testing.assert_allclose(values, np.arcsinh([[2.0, -2.0], [-0.5, 0.5]]))
+
+    def test_a_lead_is_over_the_best_of_the_others(self):
+        values = leads(np.array([[3.0, 1.0, -1.0], [2.0, 2.0, 0.0]]))
+        np.testing.assert_allclose(values, np.arcsinh([[2.0, -2.0, -4.0], [0.0, 0.0, -2.0]]))
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_the_slope_is_recovered(self, n_classes):
+        """Within three standard errors, about 0.02."""
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=(20_000, n_classes))
+        cumulated = class_probabilities(values, 1.5).cumsum(axis=1)
+        own = (rng.random(20_000)[:, None] > cumulated).sum(axis=1)
+        assert fit_slope(values, own, np.ones(20_000)) == pytest.approx(1.5, abs=0.06)
+
+    def test_separated_classes_have_a_slope_that_stays_moderate(self):
+        """Platt's targets: 11 / 13 for the own one of three classes with ten rows each."""
+        own = np.repeat([0, 1, 2], 10)
+        values = leads(10.0 * np.eye(3)[own])
+        largest = class_probabilities(values, fit_slope(values, own, np.ones(30))).max(axis=1)
+        np.testing.assert_allclose(largest, 11 / 13, atol=1e-3)
