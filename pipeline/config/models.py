@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 import ldep
 from ldep.search_plan import check_grid
 from ldep.training import check_options
-from pipeline.common.errors import UserError, nearest
+from pipeline.common.errors import UserError, nearest, short
 from pipeline.compat.sklearn_validation import check_parameters
 from pipeline.config import paths
 from pipeline.config.params import Params
@@ -81,7 +81,8 @@ def _try(where: str, path: str, settings: dict[str, Any]) -> Any:
         return estimator
     except ModelError as error:
         hint = f"; {nearest(error.given, error.valid)}" if error.valid else ""
-        raise UserError(f"params.yaml: {where}: {error}{hint}") from None
+        problem = str(error).replace(error.given, short(error.given)) if error.given else str(error)
+        raise UserError(f"params.yaml: {where}: {problem}{hint}") from None
     except (ValueError, TypeError) as error:
         raise UserError(f"params.yaml: {where}: {error}") from None
 

@@ -11,7 +11,7 @@ from typing import Any
 import arff
 import pyarrow as pa
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, short
 from pipeline.data.tables import text
 from pipeline.data.tables.layout import Layout
 from pipeline.data.tables.table import ROWS, Table
@@ -32,7 +32,7 @@ class ArffTable(Table):
         for name, kind in self.kinds.items():
             repeated = [category for category in kind if kind.count(category) > 1] if isinstance(kind, list) else []
             if repeated:
-                raise UserError(f"{path}: the attribute '{name}' declares the category '{repeated[0]}' twice.")
+                raise UserError(f"{path}: the attribute '{short(name)}' declares the category '{repeated[0]}' twice.")
         super().__init__(path, list(self.kinds))
 
     def declares_order(self, column: str) -> bool:
@@ -64,7 +64,7 @@ class ArffTable(Table):
             try:
                 values.append(cells.read_number(cell))
             except ValueError as error:
-                raise UserError(f"{self.path}: {self.place(row)}, column '{name}': {error}") from None
+                raise UserError(f"{self.path}: {self.place(row)}, column '{short(name)}': {error}") from None
         return pa.array(values, pa.float64())
 
     def _texts(self, name: str, texts: list[str | None]) -> pa.Array:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, short
 from pipeline.data.tables.table import Table
 from pipeline.encoding import cells
 
@@ -118,7 +118,7 @@ def _numbers(table: Table, name: str, values: np.ndarray) -> np.ndarray:
         try:
             cells.read_number(values[row])
         except ValueError as error:
-            raise UserError(f"{table.path}: {table.place(row)}, column '{name}': {error}") from None
+            raise UserError(f"{table.path}: {table.place(row)}, column '{short(name)}': {error}") from None
     return values
 
 

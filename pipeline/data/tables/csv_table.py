@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, short
 from pipeline.data.tables import text
 from pipeline.data.tables.layout import Layout
 from pipeline.data.tables.table import Table, text_column
@@ -153,8 +153,8 @@ class CsvTable(Table):
             if wrong is not None:
                 row = first_row + pc.index(column.indices, wrong).as_py()
                 raise UserError(
-                    f"{self.path}: {self.place(row)}, column '{name}': {texts[wrong]!r} has a point, but the decimal "
-                    "sign is a comma; write numbers in one way."
+                    f"{self.path}: {self.place(row)}, column '{short(name)}': {texts[wrong]!r} has a point, but the "
+                    "decimal sign is a comma; write numbers in one way."
                 )
             points = [cell.replace(",", ".") if WITH_COMMA.fullmatch(cell) else cell for cell in texts]
             column = pa.DictionaryArray.from_arrays(column.indices, pa.array(points, pa.string()))

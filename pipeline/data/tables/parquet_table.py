@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from pipeline.common.errors import UserError, first_line
+from pipeline.common.errors import UserError, first_line, short
 from pipeline.data.tables.table import ROWS, Table, text_column
 
 UNREADABLE = (pa.ArrowException, OSError, ValueError, MemoryError)  # what pyarrow raises for a damaged file
@@ -42,7 +42,7 @@ class ParquetTable(Table):
         try:
             return _plain(cells)
         except pa.ArrowInvalid as error:
-            raise UserError(f"{self.path}: the column '{name}' cannot be read: {first_line(error)}.") from None
+            raise UserError(f"{self.path}: the column '{short(name)}' cannot be read: {first_line(error)}.") from None
 
     def _open(self) -> pyarrow.parquet.ParquetFile:
         try:
@@ -60,7 +60,7 @@ class ParquetTable(Table):
         )
         if not any(check(value) for check in checks):
             raise UserError(
-                f"{self.path}: the column '{name}' holds {kind}, neither numbers nor text; leave it out "
+                f"{self.path}: the column '{short(name)}' holds {kind}, neither numbers nor text; leave it out "
                 "(own_data: ignore, ldep stream: --ignore), or store it as numbers."
             )
 
