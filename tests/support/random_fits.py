@@ -44,9 +44,11 @@ def draw(seed: int) -> Case:
     rng = np.random.default_rng(seed)
     m, n = int(rng.integers(4, 80)), int(rng.integers(1, 6))
     X = rng.normal(size=(m, n))
-    y = (X[:, 0] + rng.normal(0.0, rng.choice([0.1, 1.0]), m) > 0).astype(int)
-    y[:2] = 0, 1
+    score = X[:, 0] + rng.normal(0.0, rng.choice([0.1, 1.0]), m)
     name = rng.choice(list(ESTIMATORS))
+    n_classes = int(rng.integers(3, 5)) if name.endswith("many classes") else 2
+    y = np.digitize(score, np.linspace(-0.5, 0.5, n_classes - 1) if n_classes > 2 else [0.0])
+    y[:n_classes] = np.arange(n_classes)
     if name in SCALE_FREE:
         X = X * 10.0 ** rng.uniform(-6, 12, n) ** rng.integers(0, 2, n)
         X = X + rng.choice([0.0, 1.0, 1920.0, 1e6, 1e12], n) * rng.choice([-1.0, 1.0], n)
@@ -70,7 +72,7 @@ def _weights(rng: np.random.Generator, m: int, y: np.ndarray, largest_exponent: 
         weight = rng.uniform(0.1, 3.0, m)
     else:
         weight = 10.0 ** rng.uniform(-largest_exponent, largest_exponent) * 10.0 ** rng.uniform(-3, 3, m)
-    for label in (0, 1):  # both classes must remain
+    for label in np.unique(y):  # all classes must remain
         weight[np.flatnonzero(y == label)[0]] = max(weight.max(), 1e-300)
     return weight
 
@@ -85,6 +87,15 @@ def _ldep(rng: np.random.Generator, **settings) -> LDEPClassifier:
         random_state=0,
         **settings,
     )
+
+
+def _many_classes(rng: np.random.Generator) -> LDEPClassifier | StreamingLDEPClassifier:
+    r = int(rng.integers(1, 4))
+    settings = {"r2": r, "alpha": float(rng.choice([0.0, 1e-6, 0.1, 1e3, 1e12])), "random_state": 0}
+    if rng.random() < 0.3:
+        return StreamingLDEPClassifier(r, sample_size=int(rng.choice([60, 1000])), **settings)
+    class_weight = [None, "balanced", {0: 1.0, 1: 5.0}][rng.integers(3)]
+    return LDEPClassifier(r, solver=_solver(rng), max_iter=50, class_weight=class_weight, **settings)
 
 
 def _streaming(rng: np.random.Generator) -> StreamingLDEPClassifier:
@@ -110,6 +121,7 @@ def _solver(rng: np.random.Generator) -> str:
 ESTIMATORS = {
     "LDEPClassifier": _ldep,
     "LDEPClassifier ccp": lambda rng: _ldep(rng, solver="ccp", n_init=1),
+    "LDEPClassifier, many classes": _many_classes,
     "LDEPClassifierCV": _self_tuning,
     "StreamingLDEPClassifier": _streaming,
     "DilationPerceptron": lambda rng: DilationPerceptron(solver=_solver(rng), random_state=0),
@@ -140,8 +152,9 @@ def check(seed: int) -> None:
         assert np.isfinite(tau).all(), "tau is not finite"
         if hasattr(model, "explain"):
             explanation = model.explain(case.X)
-            error = np.abs(explanation.contributions.sum(axis=1) + explanation.bias - tau)
-            worst = (error / np.maximum(np.abs(tau), 1.0)).max()
+            expected, size = explained(tau), np.abs(tau).reshape(len(tau), -1).max(axis=1)
+            error = np.abs(explanation.contributions.sum(axis=1) + explanation.bias - expected)
+            worst = (error / np.maximum(size, 1.0)).max()
             assert worst <= EXPLANATION_TOL, f"explain misses tau by {worst:.1e}"
         if not hasattr(model, "cv") and takes_weights:
             order = np.random.default_rng(seed).permutation(len(case.X))
@@ -151,6 +164,14 @@ def check(seed: int) -> None:
             again = np.repeat(np.arange(len(weight)), weight.astype(int))
             repeated = fit(case.estimator, case.X[again], case.y[again], None)
             np.testing.assert_array_equal(repeated.decision_function(case.X), tau, "a weight is no repetition")
+
+
+def explained(decision: np.ndarray) -> np.ndarray:
+    """What `explain` explains by default: tau or, with many classes, the largest score minus the second largest."""
+    if decision.ndim == 1:
+        return decision
+    ordered = np.sort(decision, axis=1)
+    return ordered[:, -1] - ordered[:, -2]
 
 
 def fit(estimator, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None):
