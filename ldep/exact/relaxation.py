@@ -1,21 +1,21 @@
-"""Concave bounds of the votes of an average of models, within a ball around a row.
+"""Concave bounds of the votes of an average of models, where better rows can be.
 
 For a target class, the vote of a member is clip(max_i p_i(u) - max_j q_j(u)), where the p_i are its pieces of the
 target class and the q_j those of the other, as affine functions of u. The second maximum and the upper clip are
 concave, which is what a nearest-point problem needs. The first maximum and the lower clip are convex. They are bounded
 from above:
 
-- max_i p_i(u) <= alpha . u + max_i(b_i + R |a_i - alpha|) for every slope alpha, where p_i(u) = a_i . u + b_i and
-  |u| <= R;
+- max_i p_i(u) <= alpha . u + max_i(b_i + max_u (a_i - alpha) . u) for every slope alpha, where p_i(u) = a_i . u + b_i;
 - max(-1, y) by its chord on the interval of y.
 
-Branching on a member leaves it fewer pieces p_i, or decides the lower clip, until its bound is exact.
+Branching on a member leaves it fewer pieces p_i, or decides the lower clip, until its bound is exact. Arrays have one
+row per member, and are padded where members have different numbers of pieces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,19 +32,26 @@ class Cap:
     axis: np.ndarray
     height: float = 0.0
 
+    @property
+    def squared_rim(self) -> float:
+        """The square of the radius of the disc that cuts the cap off."""
+        return max(self.radius**2 - self.height**2, 0.0)
+
     def rise(self, norm: np.ndarray, along: np.ndarray) -> np.ndarray:
         """The largest value in the cap of linear functions with these dual norms and these slopes along the axis."""
         across = np.sqrt(np.maximum(norm**2 - along**2, 0.0))
-        rim = along * self.height + across * np.sqrt(max(self.radius**2 - self.height**2, 0.0))
+        rim = along * self.height + across * np.sqrt(self.squared_rim)
         return np.where(along * self.radius >= self.height * norm, self.radius * norm, rim)
 
 
 @dataclass(frozen=True)
-class Member:
-    """A member for one target class, in the coordinates u: slopes and norms, which do not depend on the row."""
+class Members:
+    """The pieces of all members for one target class, in the coordinates u: slopes, norms of differences, the clip."""
 
     P: np.ndarray
     Q: np.ndarray
+    has_P: np.ndarray
+    has_Q: np.ndarray
     P_to_P: np.ndarray
     Q_to_Q: np.ndarray
     P_to_Q: np.ndarray
@@ -52,140 +59,218 @@ class Member:
     norm: Callable[[np.ndarray], np.ndarray]
 
     @classmethod
-    def of(cls, P: np.ndarray, Q: np.ndarray, clip: float, norm: Callable[[np.ndarray], np.ndarray]) -> Member:
-        return cls(P, Q, norm(P[:, None] - P), norm(Q[:, None] - Q), norm(P[:, None] - Q), clip, norm)
+    def of(cls, P: list[np.ndarray], Q: list[np.ndarray], clip: float, norm) -> Members:
+        (all_P, has_P), (all_Q, has_Q) = _padded(P), _padded(Q)
+
+        def between(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+            return norm(one[:, :, None] - other[:, None])
+
+        distances = between(all_P, all_P), between(all_Q, all_Q), between(all_P, all_Q)
+        return cls(all_P, all_Q, has_P, has_Q, *distances, clip, norm)
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a node of the search leaves to a member.
+    """What a node of the search leaves to the members.
 
     Parameters
     ----------
-    pieces : ndarray of int
+    pieces : ndarray of bool of shape (n_members, n_pieces)
         Pieces of the target class, any of which may be the largest.
-    others : ndarray of int
+    others : ndarray of bool of shape (n_members, n_others)
         Pieces of the other class, of which the largest counts.
-    lowest : bool
+    lowest : ndarray of bool of shape (n_members,)
         Whether the vote may be that of the lower clip.
     """
 
     pieces: np.ndarray
     others: np.ndarray
-    lowest: bool
+    lowest: np.ndarray
 
-    @property
-    def decided(self) -> bool:
-        """Whether the vote is concave as it is, so that its bound does not depend on where better rows can be."""
-        return len(self.pieces) == 0 or (len(self.pieces) == 1 and not self.lowest)
+    def with_member(self, k: int, pieces=None, lowest: bool | None = None) -> Options:
+        """The same, with other options of one member."""
+        changed = replace(self, pieces=self.pieces.copy(), lowest=self.lowest.copy())
+        if pieces is not None:
+            changed.pieces[k] = pieces
+        if lowest is not None:
+            changed.lowest[k] = lowest
+        return changed
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A concave bound of one vote: factor * min(cap, min_rows(A u + a) - max_rows(B u + b)) + shift."""
+class Votes:
+    """The votes around one row: the members, and the values p and q of their pieces at the row."""
+
+    members: Members
+    p: np.ndarray
+    q: np.ndarray
+
+    def all_options(self) -> Options:
+        """What the members have before the search."""
+        lowest = np.full(len(self.p), bool(np.isfinite(self.members.clip)))
+        return Options(self.members.has_P, self.members.has_Q, lowest)
+
+    def at(self, u: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
+        """The values of the pieces of the target class at u, and each member's lead, within the options."""
+        scores = np.where(options.pieces, self.members.P @ u + self.p, -np.inf)
+        others = np.where(options.others, self.members.Q @ u + self.q, -np.inf)
+        return scores, scores.max(axis=1) - others.max(axis=1)
+
+    def clipped(self, lead: np.ndarray, options: Options) -> np.ndarray:
+        """Votes with these leads."""
+        clip = self.members.clip
+        return np.clip(lead, np.where(options.lowest, -clip, -np.inf), clip)
+
+    def without_dead(self, options: Options) -> tuple[Votes, Options]:
+        """The same votes with narrower arrays, for the pieces that the options leave."""
+        m, keep_P, keep_Q = self.members, _places(options.pieces), _places(options.others)
+        row = np.arange(len(self.p))[:, None]
+        pairs = row[:, None], keep_P[:, :, None], keep_Q[:, :, None]
+        smaller = Members(
+            m.P[row, keep_P],
+            m.Q[row, keep_Q],
+            options.pieces[row, keep_P],
+            options.others[row, keep_Q],
+            m.P_to_P[pairs[0], pairs[1], keep_P[:, None]],
+            m.Q_to_Q[pairs[0], pairs[2], keep_Q[:, None]],
+            m.P_to_Q[pairs[0], pairs[1], keep_Q[:, None]],
+            m.clip,
+            m.norm,
+        )
+        left = Options(smaller.has_P, smaller.has_Q, options.lowest)
+        return Votes(smaller, self.p[row, keep_P], self.q[row, keep_Q]), left
+
+    def tighten(self, options: Options, cap: Cap) -> Options | None:
+        """Drop what cannot be the largest within the cap; None if a member has nothing left."""
+        m = self.members
+        others = options.others & ~_dominated(self.q, m.Q @ cap.axis, m.Q_to_Q, options.others, cap)
+        pieces = options.pieces & ~_dominated(self.p, m.P @ cap.axis, m.P_to_P, options.pieces, cap)
+        lowest = options.lowest
+        if np.isfinite(m.clip):
+            low, high = self._leads(others, cap)
+            pieces = pieces & (high > -m.clip)
+            lowest = lowest & (np.where(pieces, low, -np.inf).max(axis=1) < -m.clip)
+        if not (pieces.any(axis=1) | lowest).all():
+            return None
+        return Options(pieces, others, lowest)
+
+    def _leads(self, others: np.ndarray, cap: Cap) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of the lead of each piece over all others within the cap."""
+        m = self.members
+        lead = self.p[:, :, None] - self.q[:, None]
+        along = (m.P @ cap.axis)[:, :, None] - (m.Q @ cap.axis)[:, None]
+        low = np.where(others[:, None], lead - cap.rise(m.P_to_Q, -along), np.inf)
+        high = np.where(others[:, None], lead + cap.rise(m.P_to_Q, along), np.inf)
+        return low.min(axis=2), high.min(axis=2)
+
+    def bounds(self, options: Options, cap: Cap) -> Bounds:
+        """Concave bounds of the votes within the cap."""
+        m, clip = self.members, self.members.clip
+        A, a = self._above_maximum(options.pieces, cap)
+        factor, shift = np.ones(len(A)), np.zeros(len(A))
+        if np.isfinite(clip):
+            lows, highs = self._leads(options.others, cap)
+            low = np.where(options.pieces, lows, -np.inf).max(axis=1)
+            high = np.minimum(np.where(options.pieces, highs, -np.inf).max(axis=1), clip)
+            chord = options.lowest & (low < -clip) & options.pieces.any(axis=1)
+            factor[chord] = (high[chord] + clip) / (high[chord] - low[chord])
+            shift[chord] = -clip - factor[chord] * low[chord]
+        return self._with_lowest(Bounds(A, a, m.Q, self._masked_q(options), clip, factor, shift), options)
+
+    def fixed(self, pieces: np.ndarray, lowest: np.ndarray) -> Bounds:
+        """The votes if one piece of each member is the largest, or its vote the lowest. They are never above the votes.
+
+        The votes of pieces are not clipped from below.
+        """
+        m, every = self.members, np.arange(len(pieces))
+        A, a = m.P[every, pieces][:, None], self.p[every, pieces][:, None]
+        options = Options(~np.repeat(lowest[:, None], m.P.shape[1], axis=1), m.has_Q, lowest)
+        parts = Bounds(A, a, m.Q, self._masked_q(options), m.clip, np.ones(len(A)), np.zeros(len(A)))
+        return self._with_lowest(parts, options)
+
+    def _masked_q(self, options: Options) -> np.ndarray:
+        return np.where(options.others, self.q, -np.inf)
+
+    def _with_lowest(self, bounds: Bounds, options: Options) -> Bounds:
+        """The lowest vote for members that have no piece left."""
+        none = ~options.pieces.any(axis=1)
+        if none.any():
+            bounds.a[none], bounds.factor[none], bounds.shift[none] = 0.0, 0.0, -self.members.clip
+        return bounds
+
+    def _above_maximum(self, pieces: np.ndarray, cap: Cap) -> tuple[np.ndarray, np.ndarray]:
+        """Affine functions above the maximum of the pieces within the cap.
+
+        They have the slope of each piece, and mixed slopes of a base and each other piece, which are the best if there
+        are only these two.
+        """
+        m, every = self.members, np.arange(len(pieces))
+        slopes, along = m.P, m.P @ cap.axis
+        values = np.where(pieces, self.p, -np.inf)
+        rise = cap.rise(m.P_to_P, along[:, :, None] - along[:, None])
+        above = values[:, :, None] + rise
+        offsets = np.where(pieces, above.max(axis=1), np.inf)
+        if slopes.shape[1] == 1:
+            return slopes, offsets
+        base = (values + cap.height * along).argmax(axis=1)
+        highest = above[every, :, base] - self.p[every, base][:, None]
+        lowest = self.p - self.p[every, base][:, None] - rise[every, base]
+        share = np.where(pieces, np.clip(highest / np.maximum(highest - lowest, 1e-300), 0.0, 1.0), 0.0)
+        start = slopes[every, base][:, None]
+        mixed = start + share[:, :, None] * (slopes - start)
+        rise = cap.rise(m.norm(slopes[:, :, None] - mixed[:, None]), along[:, :, None] - (mixed @ cap.axis)[:, None])
+        mixed_offsets = np.where(pieces, (values[:, :, None] + rise).max(axis=1), np.inf)
+        return np.concatenate([slopes, mixed], axis=1), np.concatenate([offsets, mixed_offsets], axis=1)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of the votes, one per member: factor * min(clip, min_rows(A u + a) - max_rows(B u + b)) + shift."""
 
     A: np.ndarray
     a: np.ndarray
     B: np.ndarray
     b: np.ndarray
-    cap: float
-    factor: float
-    shift: float
+    clip: float
+    factor: np.ndarray
+    shift: np.ndarray
+
+    def at(self, u: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds at u, and a supergradient of their weighted sum."""
+        every = np.arange(len(self.A))
+        upper, lower = self.A @ u + self.a, self.B @ u + self.b
+        i, j = upper.argmin(axis=1), lower.argmax(axis=1)
+        y = upper[every, i] - lower[every, j]
+        slope = weights * self.factor * (y < self.clip)
+        gradient = slope @ (self.A[every, i] - self.B[every, j])
+        return self.factor * np.minimum(y, self.clip) + self.shift, gradient
 
 
-def all_options(member: Member) -> Options:
-    """What a member has before the search."""
-    return Options(np.arange(len(member.P)), np.arange(len(member.Q)), lowest=bool(np.isfinite(member.clip)))
+def _padded(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """One array with a row per member, padded with zeros, and a mask of what is not padding."""
+    longest = max(len(array) for array in arrays)
+    padded = np.zeros((len(arrays), longest, *arrays[0].shape[1:]))
+    present = np.zeros((len(arrays), longest), dtype=bool)
+    for k, array in enumerate(arrays):
+        padded[k, : len(array)], present[k, : len(array)] = array, True
+    return padded, present
 
 
-def tighten(member: Member, options: Options, p: np.ndarray, q: np.ndarray, cap: Cap) -> Options:
-    """Drop what cannot be the largest within the ball.
-
-    Parameters
-    ----------
-    member : Member
-        The member.
-    options : Options
-        What the node leaves to it.
-    p, q : ndarray
-        The values of all its pieces at the row.
-    cap : Cap
-        Where better rows can be.
-    """
-    pieces, others, lowest = options.pieces, options.others, options.lowest
-    along_p, along_q = member.P @ cap.axis, member.Q @ cap.axis
-    if len(others) > 1:
-        others = others[~_dominated(others, member.Q_to_Q, q, along_q, cap)]
-    if len(pieces) > 1:
-        pieces = pieces[~_dominated(pieces, member.P_to_P, p, along_p, cap)]
-    if len(pieces) and np.isfinite(member.clip):
-        low, high = _interval(member, pieces, others, p, q, cap)
-        pieces = pieces[high > -member.clip]
-        lowest = lowest and bool(low.max() < -member.clip)
-    return Options(pieces, others, lowest)
+def padded_values(arrays: list[np.ndarray]) -> np.ndarray:
+    """One row per member, padded with zeros."""
+    return _padded(arrays)[0]
 
 
-def _dominated(chosen: np.ndarray, distance, values, along, cap: Cap) -> np.ndarray:
-    """Which of the chosen pieces are below another one in the whole cap; of equal ones the first stays."""
-    values, along = values[chosen], along[chosen]
-    lead = values - values[:, None] - cap.rise(distance[np.ix_(chosen, chosen)], along[:, None] - along)
-    earlier = np.tri(len(values), k=-1, dtype=bool)
-    return ((lead > 0) | ((lead == 0) & earlier)).any(axis=1)
+def _places(mask: np.ndarray) -> np.ndarray:
+    """Columns of each row that put its true entries first, as many as the fullest row has."""
+    order = np.argsort(~mask, axis=1, kind="stable")
+    return order[:, : max(int(mask.sum(axis=1).max()), 1)]
 
 
-def _interval(member: Member, pieces, others, p, q, cap: Cap) -> tuple[np.ndarray, np.ndarray]:
-    """For each piece, bounds of its lead over all others within the cap."""
-    lead = p[pieces, None] - q[others]
-    distance = member.P_to_Q[np.ix_(pieces, others)]
-    along = (member.P[pieces] @ cap.axis)[:, None] - member.Q[others] @ cap.axis
-    return (lead - cap.rise(distance, -along)).min(axis=1), (lead + cap.rise(distance, along)).min(axis=1)
-
-
-def bound(member: Member, options: Options, p: np.ndarray, q: np.ndarray, cap: Cap) -> Bound | None:
-    """The concave bound of the vote within the cap; None if no option is left."""
-    pieces, others = options.pieces, options.others
-    if not len(pieces):
-        if not options.lowest:
-            return None
-        return lowest_vote(member)
-    A, a = _above_maximum(member, pieces, p[pieces], cap)
-    factor, shift = 1.0, 0.0
-    if options.lowest:
-        lows, highs = _interval(member, pieces, others, p, q, cap)
-        low, high = lows.max(), min(highs.max(), member.clip)
-        if low < -member.clip:
-            factor = (high + member.clip) / (high - low)
-            shift = -member.clip - factor * low
-    return Bound(A, a, member.Q[others], q[others], member.clip, factor, shift)
-
-
-def lowest_vote(member: Member) -> Bound:
-    """The vote of the lower clip."""
-    nothing = np.zeros((1, member.P.shape[1])), np.zeros(1)
-    return Bound(*nothing, *nothing, cap=np.inf, factor=0.0, shift=-member.clip)
-
-
-def vote_of_piece(member: Member, piece: int, others: np.ndarray, p: np.ndarray, q: np.ndarray) -> Bound:
-    """The vote without its lower clip if this piece of the target class is the largest. It is never above the vote."""
-    return Bound(member.P[[piece]], p[[piece]], member.Q[others], q[others], member.clip, factor=1.0, shift=0.0)
-
-
-def _above_maximum(member: Member, pieces: np.ndarray, values: np.ndarray, cap: Cap):
-    """Affine functions above the maximum of the pieces within the cap: with the slope of each piece, and with mixed
-    slopes of a base and each other piece, chosen as if there were only these two."""
-    slopes = member.P[pieces]
-    if len(pieces) == 1:
-        return slopes, values
-    along = slopes @ cap.axis
-    distance = member.P_to_P[np.ix_(pieces, pieces)]
-    rise = cap.rise(distance, along[:, None] - along)
-    above = values[:, None] + rise
-    offsets = above.max(axis=0)
-    base = int((values + cap.height * along).argmax())
-    others = np.delete(np.arange(len(pieces)), base)
-    highest = above[others, base] - values[base]
-    lowest = values[others] - values[base] - rise[base, others]
-    share = np.clip(highest / np.maximum(highest - lowest, 1e-300), 0.0, 1.0)
-    mixed = slopes[base] + share[:, None] * (slopes[others] - slopes[base])
-    rise = cap.rise(member.norm(slopes[:, None] - mixed), along[:, None] - mixed @ cap.axis)
-    return np.vstack([slopes, mixed]), np.append(offsets, (values[:, None] + rise).max(axis=0))
+def _dominated(
+    values: np.ndarray, along: np.ndarray, distance: np.ndarray, present: np.ndarray, cap: Cap
+) -> np.ndarray:
+    """Which pieces are below another one in the whole cap; of equal ones the first stays."""
+    lead = values[:, None] - values[:, :, None] - cap.rise(distance, along[:, :, None] - along[:, None])
+    earlier = np.tri(values.shape[1], k=-1, dtype=bool)
+    return (((lead > 0) | ((lead == 0) & earlier)) & present[:, None]).any(axis=2)

@@ -17,7 +17,7 @@ from tests.ldep.exact.models import model_of, random_average, random_mean, rando
 
 NORMS = ("l2", "l1", "linf")
 seeds = st.integers(0, 2**20)
-few = settings(max_examples=25)
+few = settings(max_examples=12)
 
 
 def rows_of(model, seed, n=3):

@@ -10,7 +10,7 @@ from ldep import LDEPClassifier
 from tests.ldep.exact.models import model_of, random_model, random_of_three_classes
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.integers(0, 2**20), st.sampled_from([random_model, random_of_three_classes]), st.booleans())
 def test_the_rules_decide_as_the_model_does(seed, make, in_box):
     model = make(seed)

@@ -64,7 +64,7 @@ def test_offsets_at_zero_follow_the_centre():
 def test_no_more_pieces_than_are_in_use_do_the_work():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = (X - X.mean()) / X.std()
-    model = LDEPClassifier(random_state=0).fit(X, y)
+    model = LDEPClassifier(10, 10, random_state=0).fit(X, y)
     summary = model.explain_global(X)
     assert summary.n_pieces_in_use <= summary.n_pieces == 20
     assert sum(region.n_rows for region in summary.regions) == summary.n_rows == len(X)

@@ -1,0 +1,283 @@
+"""The nearest row whose weighted votes reach a threshold: branch and bound with a proof.
+
+A node of the search restricts the options of some members. The concave bounds of the votes make it a convex problem:
+the nearest u at which their weighted sum reaches the threshold. It is solved by cutting planes, each a projection onto
+a few half-spaces, and every one of these projections is already a lower bound. A node is closed when its lower bound
+reaches the best row found. Otherwise the member whose bound is farthest from its vote is branched on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from ldep.exact.nearest import Outcome
+from ldep.exact.projection import Row
+from ldep.exact.relaxation import Bounds, Cap, Options, Votes
+
+# A node is closed when it cannot improve the best distance by more than this share.
+PRECISION = 1e-6
+# Shortfall of votes that counts as none.
+REACHED = 1e-9
+CUTS_PER_NODE = 60
+# The bounds of a node are computed again where better rows can be, if that has shrunk to this share of its size.
+SHRINK = 0.8
+# Growth of the ball while no row of the class is known, how often it grows, and where the search gives up.
+GROWTH = 2.0
+GROWTHS = 40
+FARTHEST = 1e9
+# Random directions in which the first row of the class is looked for.
+DIRECTIONS = 64
+
+
+@dataclass
+class Node:
+    """What is left to the members, half-spaces that contain all better rows, and the answer of the relaxation."""
+
+    options: Options
+    G: np.ndarray
+    h: np.ndarray
+    u: np.ndarray
+    lower: float = 0.0
+    slack: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The last point of the cutting planes, the bounds of the votes there, the cuts, and whether they were enough."""
+
+    u: np.ndarray
+    votes: np.ndarray
+    G: np.ndarray
+    h: np.ndarray
+    reached: bool
+
+
+class RowSearch:
+    """The search for one row.
+
+    Parameters
+    ----------
+    row : Row
+        The row with its domain.
+    votes : Votes
+        The votes around it.
+    weights : ndarray of shape (n_members,)
+        Their weights.
+    threshold : float
+        What their weighted sum has to reach.
+    time_limit : float
+        Seconds.
+    """
+
+    def __init__(self, row: Row, votes: Votes, weights: np.ndarray, threshold: float, time_limit: float):
+        self.row, self.votes, self.weights, self.threshold = row, votes, weights, threshold
+        self.all_votes, self.clip = votes, votes.members.clip
+        self.deadline = time.perf_counter() + time_limit
+        self.euclidean = row.domain.norm == "l2"
+        self.order = count()
+        self.best: np.ndarray | None = None
+        self.distance = np.inf
+
+    def run(self) -> Outcome:
+        origin = np.zeros(len(self.row.low))
+        if self.value(origin[None])[0] >= self.threshold and self.allowed_now():
+            return Outcome(self.row.x.copy(), 0.0, 0.0)
+        self.descend(origin)
+        if self.best is None:
+            self.descend_from_samples()
+        if self.best is not None:
+            return self.outcome(self.within(self.distance))
+        radius, lower = self.first_radius(), 0.0
+        while np.isfinite(radius) and lower < self.largest_radius():
+            lower = max(lower, self.within(radius))
+            if self.best is not None or self.late() or radius > FARTHEST:
+                return self.outcome(lower)
+            radius *= GROWTH
+        return Outcome(None, np.inf, np.inf)
+
+    def outcome(self, lower: float) -> Outcome:
+        if self.best is None:
+            return Outcome(None, np.inf, lower)
+        return Outcome(self.best, self.distance, min(lower, self.distance))
+
+    def late(self) -> bool:
+        return time.perf_counter() > self.deadline
+
+    def allowed_now(self) -> bool:
+        return bool((self.row.low <= 0).all() and (self.row.high >= 0).all())
+
+    def first_radius(self) -> float:
+        """A radius within which no row of the class can be."""
+        gap = self.threshold - self.value(np.zeros((1, len(self.row.low))))[0]
+        steepest = float(self.weights @ self.all_votes.members.P_to_Q.max(axis=(1, 2)))
+        return gap / steepest if steepest > 0 else np.inf
+
+    def largest_radius(self) -> float:
+        """A radius that contains the whole domain: finite if all features have bounds."""
+        return self.length(np.maximum(np.abs(self.row.low), np.abs(self.row.high)))
+
+    def value(self, points: np.ndarray) -> np.ndarray:
+        """The weighted sum of the votes at each of some points."""
+        options = self.all_votes.all_options()
+        return np.array(
+            [self.weights @ np.clip(self.all_votes.at(u, options)[1], -self.clip, self.clip) for u in points]
+        )
+
+    def length(self, u: np.ndarray) -> float:
+        return float(np.linalg.norm(u, ord={"l2": 2, "l1": 1, "linf": np.inf}[self.row.domain.norm]))
+
+    def offer(self, u: np.ndarray) -> bool:
+        """Keep u if it is the nearest so far. Its votes are known to reach the threshold."""
+        length = self.length(u)
+        if length >= self.distance:
+            return False
+        self.best, self.distance = self.row.point(u), length
+        return True
+
+    def descend(self, u: np.ndarray, lowest: bool = False) -> None:
+        """Find a near row: fix the pieces that are the largest at u, solve the convex problem that remains, repeat."""
+        for _ in range(20):
+            scores, lead = self.all_votes.at(u, self.all_votes.all_options())
+            fixed = self.all_votes.fixed(scores.argmax(axis=1), (lead < -self.clip) & lowest)
+            answer = self.solve(fixed, *self.no_cuts(), limit=200)
+            if answer is None or not answer.reached:
+                return
+            improved = self.offer(answer.u)
+            if lowest and not improved:
+                return
+            u, lowest = answer.u, bool(np.isfinite(self.clip))
+
+    def descend_from_samples(self) -> None:
+        """Start from points of the class among some around the row."""
+        n = len(self.row.low)
+        rng = np.random.default_rng(0)
+        directions = np.vstack([np.eye(n), -np.eye(n), rng.normal(size=(DIRECTIONS, n))])
+        directions /= np.linalg.norm(directions, axis=1)[:, None]
+        if np.isinf(self.first_radius()):
+            return
+        for radius in self.first_radius() * GROWTH ** np.arange(GROWTHS):
+            points = np.clip(radius * directions, self.row.low, self.row.high)
+            values = self.value(points)
+            if values.max() >= self.threshold:
+                self.descend(points[values.argmax()], lowest=bool(np.isfinite(self.clip)))
+            if self.best is not None or self.late():
+                return
+
+    def no_cuts(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((0, len(self.row.low))), np.zeros(0)
+
+    def solve(self, bounds: Bounds, G: np.ndarray, h: np.ndarray, limit: int = CUTS_PER_NODE) -> Answer | None:
+        """The nearest u whose bounds reach the threshold, by cutting planes; None if none is nearer than the best."""
+        u = self.row.nearest(G, h, self.distance) if len(h) else self.start()
+        for _ in range(limit):
+            if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
+                return None
+            votes, gradient = bounds.at(u, self.weights)
+            total = float(self.weights @ votes)
+            if total >= self.threshold - REACHED:
+                return Answer(u, votes, G, h, True)
+            G = np.vstack([G, gradient])
+            h = np.append(h, self.threshold - total + gradient @ u)
+            u = self.row.nearest(G, h, self.distance)
+            if self.late():
+                break
+            if u is not None and len(h) > 2 * len(u) + 20:
+                active = G @ u - h <= 1e-7 * (1.0 + np.abs(h))
+                active[-5:] = True
+                G, h = G[active], h[active]
+        if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
+            return None
+        return Answer(u, bounds.at(u, self.weights)[0], G, h, False)
+
+    def start(self) -> np.ndarray | None:
+        if self.allowed_now():
+            return np.zeros(len(self.row.low))
+        return self.row.nearest(np.zeros((1, len(self.row.low))), np.array([-1.0]))
+
+    def within(self, radius: float) -> float:
+        """Search the ball; return a proven lower bound of the distance of every row of the class."""
+        if self.best is None:
+            self.distance = radius
+        G, h = self.no_cuts()
+        origin = np.zeros(G.shape[1])
+        self.votes = self.all_votes
+        heap: list[tuple[float, int, Node]] = []
+        options = self.votes.tighten(self.votes.all_options(), self.cap(origin))
+        if options is not None:
+            self.votes, options = self.votes.without_dead(options)
+            self.push(heap, Node(options, G, h, origin))
+        lower = np.inf
+        while heap:
+            lower, _, node = heapq.heappop(heap)
+            if lower >= self.distance * (1.0 - PRECISION) or self.late():
+                break
+            self.branch(heap, node)
+            lower = np.inf
+        closed = self.distance * (1.0 - PRECISION) if self.best is not None else radius
+        if self.best is None:
+            self.distance = np.inf
+        return min(lower, closed)
+
+    def cap(self, u: np.ndarray) -> Cap:
+        """Where all better rows of a node are whose relaxation has the answer u."""
+        length = self.length(u)
+        if not self.euclidean or length == 0:
+            return Cap(self.distance, np.zeros(len(u)))
+        return Cap(self.distance * (1.0 + 1e-9), u / length, length * (1.0 - 1e-9))
+
+    def push(self, heap, node: Node) -> None:
+        """Solve the relaxation of a node, again in smaller caps as long as that helps; keep it if it is not closed."""
+        while True:
+            cap = self.cap(node.u)
+            options = self.votes.tighten(node.options, cap)
+            if options is None:
+                return
+            answer = self.solve(self.votes.bounds(options, cap), node.G, node.h)
+            if answer is None:
+                return
+            node.options, node.u, node.G, node.h = options, answer.u, answer.G, answer.h
+            node.lower = max(node.lower, self.length(answer.u))
+            votes = self.votes.clipped(self.votes.at(node.u, options)[1], options)
+            node.slack = self.weights * (answer.votes - votes)
+            if self.value(node.u[None])[0] >= self.threshold - REACHED:
+                self.offer(node.u)
+                if answer.reached:
+                    return
+            if self.cap(node.u).squared_rim > SHRINK * cap.squared_rim:
+                break
+        heapq.heappush(heap, (node.lower, next(self.order), node))
+
+    def branch(self, heap, node: Node) -> None:
+        if node.slack is None or node.slack.max() <= REACHED:
+            # All bounds are exact: the cutting planes were stopped early, and go on.
+            self.push(heap, node)
+            return
+        for options, G, h in self.split(node, int(node.slack.argmax())):
+            rows = np.vstack([node.G, G]), np.append(node.h, h)
+            self.push(heap, Node(options, *rows, node.u, node.lower))
+
+    def split(self, node: Node, k: int) -> list[tuple[Options, np.ndarray, np.ndarray]]:
+        """Two sets of options that together are those of the node, with half-spaces to which each can be confined."""
+        options, p, q = node.options, self.votes.p[k], self.votes.q[k]
+        P, Q = self.votes.members.P[k], self.votes.members.Q[k]
+        pieces, others = np.flatnonzero(options.pieces[k]), np.flatnonzero(options.others[k])
+        scores, lead = self.votes.at(node.u, options)
+        if options.lowest[k] and (lead[k] <= -self.clip or len(pieces) == 1):
+            below, above = self.no_cuts(), self.no_cuts()
+            if len(others) == 1:
+                below = Q[others] - P[pieces], self.clip + p[pieces] - q[others]
+            if len(pieces) == 1:
+                above = P[pieces] - Q[others], -self.clip - p[pieces] + q[others]
+            return [(options.with_member(k, pieces=False), *below), (options.with_member(k, lowest=False), *above)]
+        second, first = scores[k].argsort()[-2:]
+        side, offset = (P[first] - P[second])[None], np.array([p[second] - p[first]])
+        numbers = np.arange(len(p))
+        return [
+            (options.with_member(k, pieces=options.pieces[k] & (numbers != second)), side, offset),
+            (options.with_member(k, pieces=options.pieces[k] & (numbers != first)), -side, -offset),
+        ]
