@@ -6,12 +6,14 @@ import base64
 import json
 import logging
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import numpy as np
 from markupsafe import Markup
+from sklearn.preprocessing import StandardScaler
 
 from ldep.export.piecewise import NotExportable
 from ldep.probability import OPEN_VOTES
@@ -20,28 +22,41 @@ from pipeline.common.files import write_text
 from pipeline.encoding import cells
 from pipeline.registry import download
 from pipeline.serving.portable import Column, Portable, portable
+from pipeline.serving.served_model import ServedModel
 
 log = logging.getLogger(__name__)
 FOLDER = Path(__file__).parent / "explore_page"
 SCRIPTS = ("model.js", "counterfactual.js", "page.js")
 # Numbers beyond this size are stored with 7 digits instead of 16, to keep the page small.
 LARGEST_EXACT = 150_000  # bytes
+LONGEST_SHEET = 20_000  # characters
 
 
 def run(uri: str, target: Path, root: Path = Path()) -> None:
     """Write the page of a models:/ address or of a folder."""
     if target.suffix not in (".html", ".htm"):
         raise UserError(f"{target}: the page is an .html file; name it so.")
+    served = download.load(uri, root)
     try:
-        model = portable(download.load(uri, root))
+        model = portable(served)
     except NotExportable as error:
         raise UserError(f"{uri} cannot be explored: {error}") from None
-    text = page(model, uri)
+    text = page(model, uri, rule_sheet(served, model))
     write_text(target, text)
     log.info("%s: %.0f kB. Open it in a browser.", target, len(text.encode()) / 1000)
 
 
-def page(model: Portable, title: str) -> str:
+def rule_sheet(served: ServedModel, model: Portable) -> str | None:
+    """Return the rules of a single model about its raw features; None for an ensemble, or if nobody would read them."""
+    if not hasattr(served.model, "rules"):
+        return None
+    scalers = [step for _, step in served.rest.steps if isinstance(step, StandardScaler)]
+    sheet = served.model.rules(scaler=scalers[0] if scalers else None)
+    text = str(replace(sheet, names=served.columns, size=model.scale))
+    return text if len(text) <= LONGEST_SHEET else None
+
+
+def page(model: Portable, title: str, rules: str | None = None) -> str:
     """Return the page, with nothing to load from elsewhere."""
     numbers = as_json(model)
     environment = jinja2.Environment(autoescape=True)
@@ -52,6 +67,7 @@ def page(model: Portable, title: str) -> str:
     return template.render(
         title=title,
         subtitle=f"This model is {kind} with {len(parts.offsets)} affine pieces.{precision}",
+        rules=rules,
         css=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
         script=Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)),
         data=Markup(json.dumps(numbers, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")),

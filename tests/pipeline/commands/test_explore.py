@@ -140,6 +140,8 @@ def test_the_command_writes_the_page_of_a_registered_model(registered_project, t
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert len(text.encode()) < 300_000
     assert uri in text
+    assert "If all of these hold, the class is" in text
+    assert "größe (cm)" in text.partition("<pre>")[2].partition("</pre>")[0]
 
 
 def test_errors_say_what_to_do(registered_project, tmp_path):
