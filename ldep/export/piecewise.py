@@ -107,7 +107,10 @@ def piecewise(estimator: Any) -> Piecewise:
             link,
         )
     if isinstance(estimator, LinearPiecesClassifier):
-        return _combine([estimator], np.ones(1), estimator.classes_, False, 0.0, None)
+        # With probability=True the link is the softmax of asinh(decision) and asinh(-decision), times the slope.
+        slope = getattr(estimator, "slope_", None)
+        own_link = None if slope is None else Link("asinh", 2.0 * slope, 0.0)
+        return _combine([estimator], np.ones(1), estimator.classes_, False, 0.0, own_link)
     raise NotExportable(
         f"{type(estimator).__name__} cannot be exported; LDEPClassifier, LDEPClassifierCV and StreamingLDEPClassifier "
         "can."

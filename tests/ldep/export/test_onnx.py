@@ -48,11 +48,12 @@ def test_features_with_an_offset_of_1e12(kind):
     "estimator",
     [
         LDEPClassifier(4, 4, random_state=0),
+        LDEPClassifier(4, 4, probability=True, random_state=0),
         LDEPClassifierCV(pieces=[(4, 4), (1, 1)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
         LDEPClassifierCV(pieces=[(4, 4)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
         StreamingLDEPClassifier(4, 4, random_state=0),
     ],
-    ids=["single", "votes", "refit", "streaming"],
+    ids=["single", "probability", "votes", "refit", "streaming"],
 )
 @pytest.mark.parametrize("labels", [[0, 1], ["a", "b"], [False, True], [1.0, 2.0]], ids=str)
 def test_fitted_models_and_types_of_classes(estimator, labels):
