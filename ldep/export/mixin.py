@@ -16,7 +16,7 @@ class ExportMixin:
         """Write the model as ONNX, in double precision.
 
         The ONNX model has the input X, a table of doubles without missing values, and the outputs label, decision,
-        probabilities (if there are two classes and `predict_proba`), contributions and bias (those of `explain`). With more
+        probabilities (with two classes and `predict_proba`), contributions and bias (those of `explain`). With more
         than two classes, decision has one column per class, and rival is the class that the contributions compare the
         label with. Any onnxruntime since 1.17 runs it.
 
