@@ -20,6 +20,7 @@ from ldep.conditioning import RANK_TOL, condition
 from ldep.coordinates import Coordinates
 from ldep.initialization import quick_kmeans
 from ldep.pieces import LinearPieces
+from ldep.pieces.base import within_bounds
 from ldep.problem import Problem
 from ldep.samples import Samples
 from ldep.solvers import anneal, linear
@@ -45,15 +46,20 @@ class SharedCoordinates:
         The way back to the user's.
     variance, penalty : ndarray of shape (n_directions,)
         The diagonals of C and P.
+    monotone : ndarray of shape (n_directions,), default=None
+        The constraints of `LinearPieces`. The directions are then the features, scaled.
     """
 
     samples: Samples
     coordinates: Coordinates
     variance: np.ndarray
     penalty: np.ndarray
+    monotone: np.ndarray | None = None
 
     @classmethod
-    def of(cls, samples: Samples, penalty: str, smallest_alpha: float) -> SharedCoordinates:
+    def of(
+        cls, samples: Samples, penalty: str, smallest_alpha: float, monotone: np.ndarray | None = None
+    ) -> SharedCoordinates:
         """Find the coordinates for settings with one kind of penalty.
 
         Parameters
@@ -64,26 +70,29 @@ class SharedCoordinates:
             The matrix of the penalty: P = I or P = C.
         smallest_alpha : float
             The smallest positive alpha of all settings; 0 if there is none.
+        monotone : ndarray of shape (n_features,), default=None
+            The constraints of `condition`.
 
         Returns
         -------
         shared : SharedCoordinates
             The samples in the coordinates for that alpha and one piece per maximum.
         """
-        problem, coordinates = condition(samples, (1, 1), smallest_alpha, penalty)
+        problem, coordinates = condition(samples, (1, 1), smallest_alpha, penalty, monotone)
         kappa = 2 * smallest_alpha / problem.weight.sum()
         # Rounding may leave a small negative number in the place of zero, which a large alpha would make a large one.
         ridge = np.maximum(problem.ridge, 0.0)
         diagonal = ridge / smallest_alpha if smallest_alpha > 0 else np.zeros(problem.X.shape[1])
         variance = np.maximum(1.0 - kappa * diagonal, RANK_TOL)
-        return cls(Samples(problem.X, problem.y, problem.weight), coordinates, variance, diagonal)
+        scaled_samples = Samples(problem.X, problem.y, problem.weight)
+        return cls(scaled_samples, coordinates, variance, diagonal, problem.pieces.monotone)
 
     def problem(self, group_sizes: tuple[int, ...], alpha: float) -> tuple[Problem[LinearPieces], np.ndarray]:
         """The training problem for one setting, and the scale of each direction in it."""
         X, y, weight = self.samples
         kappa = alpha * sum(group_sizes) / weight.sum()
         scale = 1.0 / np.sqrt(self.variance + kappa * self.penalty)
-        pieces = LinearPieces(group_sizes, X.shape[1])
+        pieces = LinearPieces(group_sizes, X.shape[1], self.monotone)
         return Problem(X * scale, y, weight, pieces, alpha * self.penalty * scale**2), scale
 
 
@@ -122,12 +131,13 @@ def follow(
     for alpha in alphas:
         problem, scale = shared.problem(group_sizes, alpha)
         scale = np.append(scale, 1.0)
-        is_dense = not isinstance(problem.X, CentredRows)
-        if group_sizes == (1, 1) and is_dense and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
+        has_exact_method = group_sizes == (1, 1) and shared.monotone is None and not isinstance(problem.X, CentredRows)
+        if has_exact_method and linear.step_flops(problem) <= anneal.EXACT_FLOPS:
             theta, n_steps, converged = linear.solve(problem)
             solution = Solution(theta, problem.objective(theta), {"objective": [], "seconds": []}, n_steps, converged)
         elif table is None:
-            solution = anneal.solve(problem, quick_kmeans(problem, rng), tol=tol, max_iter=max_iter)
+            start = within_bounds(problem.pieces, quick_kmeans(problem, rng))
+            solution = anneal.solve(problem, start, tol=tol, max_iter=max_iter)
         else:
             solution = _resume(problem, (table / scale).ravel(), tol=tol, max_iter=max_iter)
         table = problem.pieces.table(solution.theta) * scale

@@ -82,6 +82,8 @@ class CrossValidation:
         What the solver takes.
     n_jobs : int or None
         Number of processes.
+    monotone : ndarray of shape (n_features,), default=None
+        The constraints of `condition`.
     """
 
     rows: Samples
@@ -92,6 +94,7 @@ class CrossValidation:
     tol: float
     max_iter: int | None
     n_jobs: int | None
+    monotone: np.ndarray | None = None
     candidates: list[Candidate] = field(default_factory=list)
     n_paths: int = 0
 
@@ -140,7 +143,13 @@ class CrossValidation:
         ]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_fit_paths)(
-                *self._task_data(split_number), some, self.n_classes, self.smallest_alpha, self.tol, self.max_iter
+                *self._task_data(split_number),
+                some,
+                self.n_classes,
+                self.smallest_alpha,
+                self.monotone,
+                tol=self.tol,
+                max_iter=self.max_iter,
             )
             for split_number, some in tasks
         )
@@ -164,6 +173,8 @@ def _fit_paths(
     paths: list[tuple[int, Path]],
     n_classes: int,
     smallest_alpha: float,
+    monotone: np.ndarray | None,
+    *,
     tol: float,
     max_iter: int | None,
 ) -> dict[int, list[Fit]]:
@@ -173,7 +184,7 @@ def _fit_paths(
         # Multiplying weights and alphas by a power of two changes neither the models nor a bit of them.
         scale = _weight_scale(part.weight)
         part = part._replace(weight=scale * part.weight)
-        shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, scale * smallest_alpha)
+        shared = SharedCoordinates.of(merge(*part), paths[0][1].penalty, scale * smallest_alpha, monotone)
         for number, path in paths:
             rng = np.random.default_rng([*seeds, number])
             group_sizes = path.group_sizes(n_classes)
@@ -182,7 +193,8 @@ def _fit_paths(
             fits[number] = []
             began = time.perf_counter()
             for params, solution in zip(path.params(), solutions):
-                model = LDEPClassifier(**params, init="kmeans", n_init=1, tol=tol, max_iter=max_iter)
+                model = LDEPClassifier(**params, init="kmeans", n_init=1, tol=tol, max_iter=max_iter, monotone=monotone)
+                model.monotone_ = monotone
                 model._set_solution(shared.coordinates, solution.theta, group_sizes)
                 model.alpha_, model.objective_ = params["alpha"], solution.objective / scale
                 model.history_ = solution.history | {"objective": [v / scale for v in solution.history["objective"]]}

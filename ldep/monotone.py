@@ -14,7 +14,9 @@ from numbers import Integral, Real
 import numpy as np
 
 
-def check_monotone(monotone, n_features: int, feature_names: np.ndarray | None) -> np.ndarray | None:
+def check_monotone(
+    monotone, n_features: int, feature_names: np.ndarray | None, n_classes: int = 2
+) -> np.ndarray | None:
     """The direction of each feature, from the parameter of an estimator.
 
     Parameters
@@ -25,6 +27,8 @@ def check_monotone(monotone, n_features: int, feature_names: np.ndarray | None) 
         Number of features.
     feature_names : ndarray of shape (n_features,) or None
         Names of the features, where X has names.
+    n_classes : int, default=2
+        Number of classes.
 
     Returns
     -------
@@ -50,7 +54,14 @@ def check_monotone(monotone, n_features: int, feature_names: np.ndarray | None) 
                 "or a dict from features to directions."
             )
         signs = np.array([_sign(sign, f"feature {index}") for index, sign in enumerate(values.tolist())])
-    return signs if signs.any() else None
+    if not signs.any():
+        return None
+    if n_classes > 2:
+        raise ValueError(
+            f"monotone needs two classes, but there are {n_classes}: with more, a feature can raise the scores of "
+            "several classes, and no direction is defined."
+        )
+    return signs
 
 
 def _sign(value, feature: str) -> float:

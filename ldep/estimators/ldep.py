@@ -313,12 +313,8 @@ class LDEPClassifier(LinearPiecesClassifier):
 
     def _check_monotone(self) -> np.ndarray | None:
         """Direction of each feature, or None when none is constrained."""
-        monotone = check_monotone(self.monotone, self.n_features_in_, getattr(self, "feature_names_in_", None))
-        if monotone is not None and len(self.classes_) > 2:
-            raise ValueError(
-                f"monotone needs two classes, but there are {len(self.classes_)}: with more, a feature can raise the "
-                "scores of several classes, and no direction is defined."
-            )
+        names = getattr(self, "feature_names_in_", None)
+        monotone = check_monotone(self.monotone, self.n_features_in_, names, len(self.classes_))
         if monotone is not None and self.penalty != "norm":
             raise ValueError(
                 f"monotone needs penalty='norm', but it is {self.penalty!r}: the variance penalty mixes the features, "

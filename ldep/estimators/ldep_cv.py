@@ -17,6 +17,7 @@ from ldep.cross_validation import CrossValidation, Path
 from ldep.cv_results import cv_results, squared_errors
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.voting import VotingClassifier
+from ldep.monotone import check_monotone
 from ldep.out_of_fold import Scoring
 from ldep.samples import Samples, merge, own_class
 from ldep.search_plan import Plan, check_grid, within_budget
@@ -69,6 +70,9 @@ class LDEPClassifierCV(VotingClassifier):
         Largest number of iterations per fit; None is 480.
     class_weight : dict or "balanced", default=None
         Weights of the classes, as elsewhere in scikit-learn. They count in the scores and probabilities too.
+    monotone : dict or array-like of shape (n_features,), default=None
+        Directions of features, as in `LDEPClassifier`. They hold for the votes and hence the probabilities. Only the
+        penalty "norm" is then tried.
     n_jobs : int, default=None
         Number of processes. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -105,6 +109,8 @@ class LDEPClassifierCV(VotingClassifier):
         Number of fits.
     n_iter_ : int
         Largest number of iterations of the models that decide.
+    monotone_ : ndarray of shape (n_features,) or None
+        Direction of each feature; None when `monotone` constrains none.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -142,6 +148,7 @@ class LDEPClassifierCV(VotingClassifier):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "monotone": [dict, "array-like", None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -160,6 +167,7 @@ class LDEPClassifierCV(VotingClassifier):
         tol=2e-2,
         max_iter=None,
         class_weight=None,
+        monotone=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -174,6 +182,7 @@ class LDEPClassifierCV(VotingClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.monotone = monotone
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -197,9 +206,13 @@ class LDEPClassifierCV(VotingClassifier):
             The fitted estimator.
         """
         pieces, alphas, penalties = check_grid(self.pieces, self.alphas, self.penalties)
-        if sparse.issparse(X):
-            penalties = self._penalties_for_sparse(penalties)
         rows = self._check_rows(X, y, sample_weight)
+        names = getattr(self, "feature_names_in_", None)
+        self.monotone_ = check_monotone(self.monotone, self.n_features_in_, names, len(self.classes_))
+        if sparse.issparse(rows.X):
+            penalties = _norm_only(penalties, "a sparse X", "X.toarray()")
+        if self.monotone_ is not None:
+            penalties = _norm_only(penalties, "monotone", "monotone=None")
         fold_seed, start_seed, refit_seed = draw_seeds(check_random_state(self.random_state), 3)
         splits = make_splits(self.cv, rows, self.classes_, fold_seed)
         self.n_splits_ = len(splits)
@@ -216,6 +229,7 @@ class LDEPClassifierCV(VotingClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
+            monotone=self.monotone_,
         )
         scoring = Scoring(self.scoring, rows, self.classes_)
         self._search(search, plan, scoring)
@@ -224,14 +238,6 @@ class LDEPClassifierCV(VotingClassifier):
         else:
             self._refit(search, refit_seed)
         return self
-
-    def _penalties_for_sparse(self, penalties: list[str]) -> list[str]:
-        """The penalties without "variance", whose coordinates would make the samples dense."""
-        if "norm" not in penalties:
-            raise ValueError(
-                f"penalties={penalties} needs a dense X, and X is sparse. Pass X.toarray(), or add 'norm'."
-            )
-        return ["norm"]
 
     def _search(self, search: CrossValidation, plan: Plan, scoring: Scoring) -> None:
         """Try the settings of the plan, and set what is known of them."""
@@ -291,7 +297,7 @@ class LDEPClassifierCV(VotingClassifier):
     def _refit(self, search: CrossValidation, seed: int) -> None:
         """Train one model on all rows with the best setting."""
         rows = search.rows
-        self._set_single(LDEPClassifier(**self.best_params_, random_state=seed), rows)
+        self._set_single(LDEPClassifier(**self.best_params_, monotone=self.monotone_, random_state=seed), rows)
         decision = search.out_of_fold_decisions()[self.best_index_][search.tested]
         self._set_single_link(decision, rows.y[search.tested], rows.weight[search.tested])
 
@@ -304,7 +310,7 @@ class LDEPClassifierCV(VotingClassifier):
             UserWarning,
             stacklevel=3,
         )
-        model = LDEPClassifier(random_state=seed)
+        model = LDEPClassifier(monotone=self.monotone_, random_state=seed)
         self._set_single(model, rows)
         self.best_params_ = {name: getattr(model, name) for name in ("r1", "r2", "alpha", "penalty")}
         self.best_index_, self.best_score_, self.n_fits_ = 0, np.nan, 1
@@ -330,3 +336,10 @@ class LDEPClassifierCV(VotingClassifier):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _norm_only(penalties: list[str], cause: str, remedy: str) -> list[str]:
+    """The penalties without "variance", which mixes the features."""
+    if "norm" not in penalties:
+        raise ValueError(f"penalties={penalties} cannot be used with {cause}. Pass {remedy}, or add 'norm'.")
+    return ["norm"]

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 
-from ldep import LDEPClassifier
+from ldep import LDEPClassifier, LDEPClassifierCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -33,7 +33,7 @@ def pairs(seed: int, X: np.ndarray, feature: int, count: int) -> tuple[np.ndarra
     return low, high
 
 
-def assert_never_falls(model: LDEPClassifier, low, high) -> None:
+def assert_never_falls(model: LDEPClassifier | LDEPClassifierCV, low, high) -> None:
     """Whether the rows of a pair are in the same call or in different ones."""
     together = model.decision_function(np.vstack([low, high]))
     assert (together[len(low) :] >= together[: len(low)]).all()
@@ -55,7 +55,7 @@ def test_ten_thousand_pairs_show_no_violation(seed, sign, alpha, solver):
 
 
 def test_the_slopes_have_the_signs_that_were_asked_for():
-    X, y = data(0, m=60)
+    X, y = data(0, m=40)
     for solver in ("anneal", "ccp", "dccp"):
         model = LDEPClassifier(2, 2, solver=solver, n_init=1, monotone=[1, -1, 0], max_iter=4, random_state=0)
         model.fit(X, y)
@@ -140,3 +140,44 @@ def test_bad_constraints_are_refused_with_the_reason(change, message):
     y = change.pop("y", y)
     with pytest.raises(ValueError, match=message):
         LDEPClassifier(2, 2, **({"monotone": {0: 1}} | change)).fit(X, y)
+
+
+GRID = {"pieces": [(3, 3), (1, 1)], "alphas": [0.01, 1.0], "cv": 3, "random_state": 0}
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+class TestSelfTuning:
+    """LDEPClassifierCV: votes of monotone models are monotone, and so are their probabilities."""
+
+    def test_ten_thousand_pairs_show_no_violation(self, ensemble):
+        X, y = data(0)
+        model = LDEPClassifierCV(**GRID, ensemble=ensemble, monotone={0: 1}).fit(X, y)
+        low, high = pairs(0, X, 0, 10_000)
+        assert_never_falls(model, low, high)
+        # The exponential function of numpy is not promised to be monotone to the last bit.
+        assert (model.predict_proba(high)[:, 1] >= model.predict_proba(low)[:, 1] - 1e-15).all()
+        assert {params["penalty"] for params in model.cv_results_["params"]} == {"norm"}
+        assert all((member.W_[:, 0] >= 0).all() for member in model.estimators_)
+
+    def test_features_may_be_named(self, ensemble):
+        X, y = data(0)
+        frame = pd.DataFrame(X, columns=["age", "income", "debt"])
+        model = LDEPClassifierCV(**GRID, ensemble=ensemble, monotone={"debt": -1}).fit(frame, y)
+        np.testing.assert_array_equal(model.monotone_, [0, 0, -1])
+        assert all((member.W_[:, 2] <= 0).all() for member in model.estimators_)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"y": np.arange(120) % 3}, "monotone needs two classes, but there are 3"),
+            ({"penalties": ["variance"]}, r"penalties=\['variance'\] cannot be used with monotone"),
+            ({"monotone": {"age": 1}}, "X has no column names"),
+            ({"monotone": [1, 0]}, r"shape \(2,\), but X has 3 features"),
+        ],
+        ids=repr,
+    )
+    def test_bad_constraints_are_refused_with_the_reason(self, ensemble, change, message):
+        X, y = data(0)
+        settings = {"monotone": {0: 1}} | {name: value for name, value in change.items() if name != "y"}
+        with pytest.raises(ValueError, match=message):
+            LDEPClassifierCV(**GRID, ensemble=ensemble, **settings).fit(X, change.get("y", y))

@@ -183,7 +183,7 @@ class TestSelfTuning:
 
 def test_self_tuning_by_the_variance_penalty_alone_needs_dense_rows():
     X, y = sparse_data(m=60)
-    with pytest.raises(ValueError, match=r"penalties=\['variance'\] needs a dense X.*X\.toarray\(\), or add 'norm'"):
+    with pytest.raises(ValueError, match=r"penalties=\['variance'\].* with a sparse X.*X\.toarray\(\), or add 'norm'"):
         LDEPClassifierCV(penalties=["variance"]).fit(sparse.csr_array(X), y)
 
 
