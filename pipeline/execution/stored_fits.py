@@ -6,6 +6,7 @@ Nothing in the store is ever unpickled. The pipeline is a skops file, and decisi
 from __future__ import annotations
 
 import io
+import logging
 import pickle
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from pipeline.execution.store import Store
 from pipeline.fitting.fit import FitResult, add_message
 
+log = logging.getLogger(__name__)
 DECISIONS, MODEL = ".npy", ".skops"
 
 
@@ -37,12 +39,26 @@ def load(store: Store, key: str) -> FitResult | None:
     if record is None:
         return None
     content = store.read_file(key, DECISIONS)
-    return FitResult(record, None if content is None else np.load(io.BytesIO(content), allow_pickle=False))
+    if content is None:
+        return FitResult(record)
+    try:
+        return FitResult(record, _array(content))
+    except (ValueError, EOFError) as error:
+        log.warning("the decision values of fit %s are no array of numbers (%s); it is done again.", key, error)
+        return None
 
 
 def model_file(store: Store, key: str) -> bytes | None:
     """The skops file of the fitted pipeline, if it was kept."""
     return store.read_file(key, MODEL)
+
+
+def _array(content: bytes) -> np.ndarray:
+    """Read numbers for each row; ValueError for anything else, such as pickled objects."""
+    values = np.load(io.BytesIO(content), allow_pickle=False)
+    if values.ndim == 0 or values.dtype.kind != "f":
+        raise ValueError(f"{values.ndim} dimensions of {values.dtype}")
+    return values
 
 
 def _array_bytes(values: np.ndarray) -> bytes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.execution import results
+from pipeline.execution import results, stored_fits
 from pipeline.execution.store import Store
 from pipeline.stages import train
 from tests.support import tiny
@@ -85,6 +87,17 @@ def test_a_damaged_store_heals_with_the_same_results(tmp_path, monkeypatch):
     for path in files:
         if path.suffix == ".json":
             assert json.loads(path.read_text())["record"]
+
+
+@pytest.mark.parametrize("values", [np.array([{}]), np.array(["text"]), np.array(0.5), None])
+def test_decision_values_that_are_no_numbers_count_as_missing(tmp_path, values, caplog):
+    content = io.BytesIO(b"no array at all")
+    if values is not None:
+        np.save(content, values, allow_pickle=True)
+    store = Store(tmp_path)
+    store.put(KEY, RECORD, {stored_fits.DECISIONS: content.getvalue()})
+    assert stored_fits.load(store, KEY) is None
+    assert f"the decision values of fit {KEY} are no array of numbers" in caplog.text
 
 
 def test_no_file_of_the_store_is_unpickled(tmp_path, monkeypatch):
