@@ -39,7 +39,13 @@ def start(folder: Path, *command: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=_accept_interrupts,
     )
+
+
+def _accept_interrupts() -> None:
+    """A job in the background of a shell ignores SIGINT, and so would every process below it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(
