@@ -1,9 +1,10 @@
 """The journal of an Optuna study: a file with one JSON line per change, each with a checksum.
 
-A checksum covers its line and all lines before it. When a journal is opened, everything from the first damaged line on
-is dropped, as if the writer had been killed there: the study then repeats that work. Optuna's own file backend fails on
-such a file every time, and its lock costs more than the sampler and outlives a kill. No lock is needed here: a study
-has a single writer. Optuna's file backend can still read the file, as it ignores the checksums.
+A checksum covers its line, all lines before it, and the name of the file, which is the key of the study. When a journal
+is opened, everything from the first damaged line on is dropped, as if the writer had been killed there: the study then
+repeats that work. Optuna's own file backend fails on such a file every time, and its lock costs more than the sampler
+and outlives a kill. No lock is needed here: a study has a single writer. Optuna's file backend can still read the file,
+as it ignores the checksums.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Journal(BaseJournalBackend):
         path.parent.mkdir(parents=True, exist_ok=True)
         content = path.read_bytes() if path.exists() else b""
         self._entries: list[dict[str, Any]] = []
-        self._checksum = ""
+        self._checksum = path.stem  # the study's key, so that the journal of another study does not count as this one
         intact = 0
         for line in content.splitlines(keepends=True):
             entry = self._checked(line)

@@ -86,6 +86,13 @@ def test_entries_before_the_first_damaged_line_are_kept(path, damage, caplog):
     assert Journal(path).read_logs(0) == ENTRIES
 
 
+def test_the_journal_of_another_study_counts_as_damaged(path, caplog):
+    """With its trials a study would choose settings for other rows."""
+    other = path.rename(path.with_name("another.journal"))
+    assert Journal(other).read_logs(0) == []
+    assert "another.journal is damaged from line 1 on" in caplog.text
+
+
 def test_optuna_reads_the_file_with_its_own_backend(tmp_path):
     """The journals are artifacts in MLflow, where people may open them without this package."""
     path = tmp_path / "study.journal"
