@@ -1,21 +1,14 @@
-"""Probabilities of more than two classes, fitted to out-of-fold values. `ldep.probability` is the same for two.
+"""Probabilities of more than two classes from an average of votes. `ldep.probability` has the other links.
 
-For an average of votes v_k, shares that sum to 1,
+With the votes v_k, shares that sum to 1,
 
     P(k | x) proportional to u_k^slope exp(intercept_k),   u_k = (1 - open) v_k + open / K,
 
 where a small part of the votes counts as open, so that no u_k is zero. The class with the largest factor_k u_k is the
 most likely one, with factor_k = exp(intercept_k / slope): these are the decision values, which are linear in the votes.
 
-For the scores s_k of a single model,
-
-    P(k | x) proportional to exp(-slope arcsinh(max_l s_l - s_k)),
-
-so that the class with the largest score is the most likely one.
-
-With two classes the first formula is the logistic link of `ldep.probability` on the log-odds of the votes, and the
-second is its link on arcsinh(tau), without an intercept. The targets are Platt's too: a little more than 0 for each
-wrong class.
+With two classes this is the logistic link of `ldep.probability` on the log-odds of the share of votes. The targets are
+Platt's too: a little more than 0 for each wrong class.
 """
 
 from __future__ import annotations
@@ -35,32 +28,23 @@ def open_votes(votes: np.ndarray) -> np.ndarray:
     return (1.0 - OPEN_VOTES) * votes + OPEN_VOTES / votes.shape[1]
 
 
-def log_gaps(scores: np.ndarray) -> np.ndarray:
-    """-arcsinh(max_l s_l - s_k) from scores of shape (n_samples, n_classes)."""
-    return -np.arcsinh(scores.max(axis=1, keepdims=True) - scores)
-
-
 def class_factors(slope: float, intercepts: np.ndarray) -> np.ndarray:
     """factor_k, with the largest one equal to 1."""
     exponents = intercepts / slope
     return np.exp(np.maximum(exponents - exponents.max(), -FAR))
 
 
-def fit_class_link(
-    values: np.ndarray, y: np.ndarray, weight: np.ndarray, *, with_intercepts: bool
-) -> tuple[float, np.ndarray]:
-    """Fit P(k | x) proportional to exp(slope values_k + intercept_k) by maximum likelihood.
+def fit_vote_link(opened: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+    """Fit the link by maximum likelihood.
 
     Parameters
     ----------
-    values : ndarray of shape (n_samples, n_classes)
-        Logarithms of u_k, or log gaps.
+    opened : ndarray of shape (n_samples, n_classes)
+        u_k of out-of-fold votes.
     y : ndarray of shape (n_samples,)
         Indices of the classes.
     weight : ndarray of shape (n_samples,)
         Weights of the samples.
-    with_intercepts : bool
-        Whether to fit the intercepts. Otherwise they are zero.
 
     Returns
     -------
@@ -69,6 +53,7 @@ def fit_class_link(
     intercepts : ndarray of shape (n_classes,)
         The intercepts; their sum is zero.
     """
+    values = np.log(opened)
     n_classes, codes = values.shape[1], y.astype(np.intp)
     totals = np.bincount(codes, weight, n_classes)[codes]
     targets = np.repeat(1.0 / (totals + n_classes), n_classes).reshape(values.shape)
@@ -78,9 +63,7 @@ def fit_class_link(
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         log_probability = log_softmax(parameters[0] * values + parameters[1:], axis=1)
         residual = share * (np.exp(log_probability) - targets)
-        gradient = np.append(
-            (residual * values).sum(), residual.sum(axis=0) if with_intercepts else np.zeros(n_classes)
-        )
+        gradient = np.append((residual * values).sum(), residual.sum(axis=0))
         return -float((share * targets * log_probability).sum()), gradient
 
     bounds = [(SMALLEST_SLOPE, None)] + [(None, None)] * n_classes
@@ -88,6 +71,6 @@ def fit_class_link(
     return float(result.x[0]), result.x[1:] - result.x[1:].mean()
 
 
-def class_probabilities(values: np.ndarray, slope: float, intercepts: np.ndarray) -> np.ndarray:
-    """P(k | x), one row per sample."""
-    return softmax(slope * values + intercepts, axis=1)
+def vote_probabilities(opened: np.ndarray, slope: float, intercepts: np.ndarray) -> np.ndarray:
+    """P(k | x) from u_k, one row per sample."""
+    return softmax(slope * np.log(opened) + intercepts, axis=1)

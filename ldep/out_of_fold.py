@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
-from ldep.class_probability import class_probabilities, fit_class_link, log_gaps
-from ldep.probability import fit_link, probabilities
+from ldep.probability import class_probabilities, fit_link, fit_slope, leads, probabilities
 from ldep.samples import Samples, own_class
 from ldep.selection import Losses, squared_error
 from ldep.votes import right_votes
@@ -43,7 +42,7 @@ class RecordedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         if self.decision.ndim == 1:
             return probabilities(self.decision, *self.link())
-        return class_probabilities(log_gaps(self.decision), *self.link())
+        return class_probabilities(leads(self.decision), *self.link())
 
 
 def predicted(decision: np.ndarray) -> np.ndarray:
@@ -55,7 +54,7 @@ def _fit_link(decision: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple:
     """The parameters of the link, fitted to these decision values."""
     if decision.ndim == 1:
         return fit_link(decision, y, weight)
-    return fit_class_link(log_gaps(decision), y, weight, with_intercepts=False)
+    return (fit_slope(leads(decision), y.astype(np.intp), weight),)
 
 
 class Scoring:

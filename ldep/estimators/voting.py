@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldep.class_probability import class_factors, class_probabilities, fit_class_link, log_gaps, open_votes
+from ldep.class_probability import class_factors, fit_vote_link, open_votes, vote_probabilities
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
@@ -17,7 +17,15 @@ from ldep.exact.rows import check_rows
 from ldep.exact.simplification import box_of, simplified
 from ldep.explanation import class_indices, like_input, top_two
 from ldep.export.mixin import ExportMixin
-from ldep.probability import fit_link, probabilities, vote_log_odds, votes_at
+from ldep.probability import (
+    class_probabilities,
+    fit_link,
+    fit_slope,
+    leads,
+    probabilities,
+    vote_log_odds,
+    votes_at,
+)
 from ldep.samples import merge
 from ldep.threads import single_thread
 from ldep.vote_explanation import as_pair, explain_class_votes, explain_votes
@@ -51,14 +59,20 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
         with single_thread():
             if values.ndim == 2:
-                logarithms = np.log(open_votes(values)) if clipped else log_gaps(values)
-                self.link_ = fit_class_link(logarithms, y, weight, with_intercepts=clipped)
-                self.class_factors_ = class_factors(*self.link_)
+                self._set_class_link(values, y.astype(np.intp), weight)
                 return
             self.link_ = fit_link(vote_log_odds(values) if clipped else np.arcsinh(values), y, weight)
         slope, intercept = self.link_
         even = float(np.clip(-intercept / slope, -FAR, FAR))
         self.threshold_ = votes_at(even) if clipped else float(np.sinh(even))
+
+    def _set_class_link(self, values: np.ndarray, own: np.ndarray, weight: np.ndarray) -> None:
+        """Fit the link of more than two classes."""
+        if self._clipped:
+            self.link_ = fit_vote_link(open_votes(values), own, weight)
+            self.class_factors_ = class_factors(*self.link_)
+        else:
+            self.link_ = fit_slope(leads(values), own, weight), np.zeros(values.shape[1])
 
     def _weighted_models(self) -> list[tuple[LDEPClassifier, float]]:
         return list(zip(self.estimators_, self.weights_))
@@ -119,8 +133,9 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
         """
         decision = self.decision_function(X)
         if len(self.classes_) > 2:
-            logarithms = np.log(decision / self.class_factors_) if self._clipped else log_gaps(decision)
-            return class_probabilities(logarithms, *self.link_)
+            if self._clipped:
+                return vote_probabilities(decision / self.class_factors_, *self.link_)
+            return class_probabilities(leads(decision), self.link_[0])
         values = decision + self.threshold_
         return probabilities(vote_log_odds(values) if self._clipped else np.arcsinh(values), *self.link_)
 

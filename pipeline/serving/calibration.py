@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ldep import LDEPClassifierCV
+from ldep import LDEPClassifier, LDEPClassifierCV
 
 
 class Sigmoid(NamedTuple):
@@ -25,6 +25,8 @@ class Sigmoid(NamedTuple):
 
 def is_calibrated(model: Any) -> bool:
     """Whether the probabilities of a fitted model come from rows that its parts had not seen."""
+    if isinstance(model, LDEPClassifier):
+        return model.probability
     return isinstance(model, LDEPClassifierCV)
 
 
