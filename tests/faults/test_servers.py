@@ -35,7 +35,7 @@ from tests.support.tracking_server import BEHAVIOURS, TrackingServer
 
 pytestmark = pytest.mark.fault
 SOON = 10.0  # seconds until a command must have reported the server
-STARTING = 60.0  # seconds that a command and its imports may take on a busy machine
+STARTING = 300.0  # seconds that a command and its imports may take on a busy machine
 COMMANDS = {
     "train": ["train", "tiny"],
     "register": ["register", "tiny"],
@@ -98,6 +98,7 @@ class Watched:
             return self.process.wait(seconds)
         finally:
             self.process.kill()
+            self.process.wait()
             self.reader.join(10)
 
 
@@ -111,9 +112,8 @@ def check_report(watched: Watched, first_request: float | None, seconds: float) 
     assert watched.reported - began < SOON, watched.text
 
 
-@pytest.mark.parametrize(
-    "command", ["train", *(pytest.param(name, marks=pytest.mark.slow) for name in ("register", "score"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_port_on_which_nothing_listens_is_reported(project, command):
     before = snapshot(project)
     watched = Watched(project, COMMANDS[command], f"http://127.0.0.1:{free_port()}")
@@ -134,7 +134,6 @@ def test_the_real_commands_report_a_server_that_misbehaves(trained, tmp_path, be
             watched[command] = Watched(tmp_path / command, COMMANDS[command], server.url)
         limit = STARTING + connection.LIMIT_FOR_A_NEW_SERVER + 30
         for command, server in servers.items():
-            watched[command].process.wait(limit)
             check_report(watched[command], server.first_request, limit)
     assert not (tmp_path / "score/scored.csv").exists()
 
@@ -219,8 +218,9 @@ def check_one_finished_run(url: str, experiment: str) -> None:
     assert statuses == [runs.FINISHED]
 
 
-def test_a_socket_that_is_closed_at_once_is_reported(project, monkeypatch):
+def test_a_socket_that_is_closed_at_once_is_reported(tmp_path, monkeypatch):
     """A load balancer without a server behind it accepts a connection, and ends it."""
+    tiny.prepare(tmp_path)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ended = threading.Event()
@@ -233,5 +233,5 @@ def test_a_socket_that_is_closed_at_once_is_reported(project, monkeypatch):
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
         with pytest.raises(UserError, match=f"the tracking store {url} cannot be used: "):
-            train.run("tiny", tiny.checked(models=["svc"], tracking={"experiment": "suite"}), project)
+            train.run("tiny", tiny.checked(models=["svc"], tracking={"experiment": "suite"}), tmp_path)
         ended.set()
