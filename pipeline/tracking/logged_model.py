@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import tempfile
+import zipfile
 from pathlib import Path
 
 import mlflow.sklearn
@@ -25,7 +26,11 @@ EXAMPLE_ROWS = 5
 
 def log_model(client: mlflow.MlflowClient, run: Run, fit: FitTask, content: bytes, rows: TrainingData) -> str | None:
     """Log the pipeline, a skops file; return the model's id, or None if the file holds a type that is not trusted."""
-    types = skops.io.get_untrusted_types(data=content)
+    try:
+        types = skops.io.get_untrusted_types(data=content)
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
+        log.warning("%s is not logged as a model: its file in the store cannot be read (%s).", fit.model, error)
+        return None
     foreign = [name for name in types if not _is_trusted_class(name)]
     if foreign:
         log.warning("%s is not logged as a model: it holds %s, which is not trusted.", fit.model, ", ".join(foreign))

@@ -167,6 +167,13 @@ def test_a_pipeline_that_holds_functions_is_not_run_to_be_logged(client, root, c
     assert "svc is not logged as a model: it holds numpy.array2string, numpy.load" in caplog.text
 
 
+def test_a_pickle_in_the_place_of_a_stored_pipeline_is_not_logged(client, root, caplog):
+    rows = inputs.load_training_data("tiny", root / "data")
+    run, fit = tracked.runs(client)["svc"], SimpleNamespace(dataset="tiny", model="svc")
+    assert logged_model.log_model(client, run, fit, pickle.dumps(Bomb()), rows) is None
+    assert "svc is not logged as a model: its file in the store cannot be read" in caplog.text
+
+
 def test_a_logged_model_names_the_versions_it_was_made_with(client):
     [logged] = client.search_logged_models(["1"], filter_string="name = 'tiny-svc'")
     needed = mlflow.artifacts.load_text(f"{logged.artifact_location}/requirements.txt").split()
