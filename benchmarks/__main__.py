@@ -20,7 +20,7 @@ BENCHMARKS = {
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
     "dask": "two Dask workers compared with two local processes on the data sets of params.yaml (15 minutes)",
     "tracking": "cost of tracking in MLflow on the data sets of params.yaml (10 minutes)",
-    "estimators": "accuracy, time and probabilities with defaults, compared with nine others (half an hour)",
+    "estimators": "accuracy, time and probabilities with defaults, compared with eight others (half an hour)",
     "exact": "exact answers: counterfactuals, certificates, attributions (10 minutes)",
     "grid": "accuracy on the paper's 30 data sets with one grid (half an hour)",
 }
