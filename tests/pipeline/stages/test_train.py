@@ -521,7 +521,7 @@ def test_every_model_of_the_project_can_be_built():
 
     values = params.load(ROOT / "params.yaml")
     check_models(values)
-    assert set(values.models) == set(values.classifiers)
+    assert set(values.models) <= set(values.classifiers)
     paper = values.classifiers["ldep_paper"].params
     assert (paper["r1"], paper["r2"], paper["alpha"], paper["init"]) == (10, 10, 0, "random")
     assert np.isclose(values.tuning.behind, 0.03)
