@@ -106,11 +106,11 @@ def problems_after(project: Finished, entry: Readers, name: str, kind: str) -> l
         project.restore_file(name)
     if entry.in_dvc or kind == "garbage":
         outcomes.append(must_succeed(project, REPRO))
-    for command in entry.repair:
-        outcomes.append(forked.run(project.folder, *command))
-        if outcomes[-1].code != 0:
+    if entry.repair:
+        outcomes += [forked.run(project.folder, *command) for command in (*entry.repair, SCORE)]
+        if any(outcome.code != 0 for outcome in outcomes[-len(entry.repair) - 1 :]):
             remove(project.folder / name)
-            outcomes.append(must_succeed(project, command))
+            outcomes += [must_succeed(project, command) for command in entry.repair]
     outcomes.append(must_succeed(project, SCORE))
     problems = [problem for outcome in outcomes if (problem := problem_of(outcome))]
     return [*problems, *differences(project)]
@@ -128,7 +128,7 @@ def problem_of(outcome: forked.Outcome) -> str | None:
     told = f"{' '.join(outcome.command)} ended with {outcome.code}:\n{outcome.text[-3000:]}"
     if outcome.code is None or outcome.code < 0 or "Traceback (most recent call last)" in outcome.text:
         return told
-    sentence = re.search(r"^(ldep \w+|ERROR): \S.*", outcome.text, re.MULTILINE)
+    sentence = re.search(r"^(ldep \w+|ERROR): \S.*|^\S+ validation failed", outcome.text, re.MULTILINE)
     return told if outcome.code != 0 and sentence is None else None
 
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +22,8 @@ import yaml
 from tests.faults import finished
 from tests.support import killing, scale_project
 
-ROUNDS, SIGNALS_PER_ROUND = 5, 20
+SIGNALS, BETWEEN_CHECKS = 100, 20
 PATIENCE = 50  # seconds for everything to end: ten times what an idle machine needs
-LONGEST = 600  # seconds for a run that a signal does not end
 WRITTEN = (
     "data/params.checked",
     "data/raw",
@@ -37,7 +37,7 @@ WRITTEN = (
     "dvc.lock",
     ".dvc/cache",
 )
-# What a round begins without: a new clone; a new clone with the finished work of an old one; a lost registry.
+# What is lost when a run has come to its end: a new clone; one with the finished work of another; a lost registry.
 WITHOUT = (
     ("mlflow.db", "mlartifacts", ".ldep", *WRITTEN),
     WRITTEN,
@@ -47,13 +47,12 @@ WITHOUT = (
 
 @dataclass(frozen=True)
 class Shot:
-    """One signal: what was running, who got it, and how long it took until nothing was left."""
+    """One signal: which, who got it, how often it was repeated, and the seconds until nothing was left."""
 
-    command: str
-    target: str
     signal: str
+    target: str
+    repeated: int
     seconds: float
-    code: int | None
 
 
 @pytest.mark.slow
@@ -67,16 +66,21 @@ def test_a_hundred_signals_at_random_moments(tmp_path, capsys):
     expected = finished.tables(folder)
     generator = random.Random(15)
     shots: list[Shot] = []
-    for number in range(ROUNDS):
-        for name in WITHOUT[number % len(WITHOUT)]:
-            remove(folder / name)
-        for _ in range(SIGNALS_PER_ROUND):
-            shots.append(shoot(folder, generator, length))
-        killing.finish(folder, "dvc", "repro")
-        assert finished.tables(folder) == expected, shots[-SIGNALS_PER_ROUND:]
-        killing.check_runs(folder, "suite")
-        with capsys.disabled():
-            print("\n" + summary(shots), flush=True)
+    lose_work(folder, generator)
+    while len(shots) < SIGNALS:
+        shot = shoot(folder, generator, length)
+        if shot is None:  # the run had come to its end
+            assert finished.tables(folder) == expected
+            lose_work(folder, generator)
+            continue
+        shots.append(shot)
+        if len(shots) % BETWEEN_CHECKS == 0:
+            killing.finish(folder, "dvc", "repro")
+            assert finished.tables(folder) == expected, shots[-BETWEEN_CHECKS:]
+            killing.check_runs(folder, "suite")
+            lose_work(folder, generator)
+            with capsys.disabled():
+                print("\n" + summary(shots), flush=True)
 
 
 def make(folder: Path) -> Path:
@@ -90,32 +94,41 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def shoot(folder: Path, generator: random.Random, length: float) -> Shot:
-    """Start a run, send one signal after a random time, and wait until nothing of it is left."""
-    command = generator.choice([("dvc", "repro"), ("dvc", "repro"), ("dvc", "repro"), ("ldep", "train")])
+def lose_work(folder: Path, generator: random.Random) -> None:
+    for name in generator.choice(WITHOUT):
+        remove(folder / name)
+
+
+def shoot(folder: Path, generator: random.Random, length: float) -> Shot | None:
+    """Start a run, send one signal after a random time, and wait until nothing is left; None if it ended before."""
     number = generator.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-    target = generator.choice(["the command", "ldep", "a worker", "the session"])
-    process = killing.start(folder, *command)
-    time.sleep(generator.uniform(0, length / 8))
-    if process.poll() is None:
-        send(number, targets(process, target, generator))
+    kind = generator.choice(["dvc", "ldep", "a worker", "the session"])
+    process = killing.start(folder, "dvc", "repro")
+    time.sleep(generator.uniform(0, length / 3))
+    target, members = targets(process, kind, generator)
+    if process.poll() is not None or not members:
+        process.wait()
+        return None
+    send(number, members)
+    if number == signal.SIGINT and target in ("dvc", "a worker"):
+        # DVC leaves SIGINT to the command that it runs, and a worker leaves it to its driver: such a run goes on.
+        send(signal.SIGTERM, session(process.pid))
     sent = time.monotonic()
-    try:
-        # DVC leaves SIGINT to the command that it runs, and so does a worker to its driver: such a run goes on.
-        code = process.wait(LONGEST if number == signal.SIGINT and target != "the session" else PATIENCE)
-    except subprocess.TimeoutExpired:
-        code = None
-    while (left := session(process.pid)) and code is not None and time.monotonic() < sent + LONGEST:
+    repeated = 0
+    while (left := session(process.pid)) and time.monotonic() < sent + PATIENCE:
+        process.poll()
         time.sleep(0.1)
-        if time.monotonic() > sent + PATIENCE and number != signal.SIGINT:
-            break
+        if number == signal.SIGINT and time.monotonic() > sent + 10 * (repeated + 1):
+            # DVC does not see an interrupt that a stage gets while it ends: the user presses Ctrl-C again.
+            send(number, left)
+            repeated += 1
     seconds = time.monotonic() - sent
     names = [describe(member) for member in left]
     for member in left:  # so that a failure leaves nothing behind
         member.kill()
-    assert not left, f"{number.name} to {target} of {' '.join(command)}: still running after {seconds:.0f} s: {names}"
-    assert code is not None
-    return Shot(" ".join(command), target, number.name, seconds, code)
+    process.wait()
+    assert not left, f"{number.name} to {target}: still running after {seconds:.0f} s: {names}"
+    return Shot(number.name, target, repeated, seconds)
 
 
 def session(leader: int) -> list[psutil.Process]:
@@ -131,17 +144,16 @@ def session(leader: int) -> list[psutil.Process]:
     return members
 
 
-def targets(process: subprocess.Popen[bytes], target: str, generator: random.Random) -> list[psutil.Process]:
-    """The processes that get the signal; the command itself where there is no other of that kind just now."""
+def targets(process: subprocess.Popen[bytes], kind: str, generator: random.Random) -> tuple[str, list[psutil.Process]]:
+    """The processes of a kind; `dvc` where there is no other just now."""
     members = session(process.pid)
-    if target == "the session":
-        return members
-    kinds = {"ldep": "/ldep", "a worker": "spawn_main"}
-    if target in kinds:
-        matching = [member for member in members if kinds[target] in describe(member)]
-        if matching:
-            return [generator.choice(matching)]
-    return [member for member in members if member.pid == process.pid]
+    if kind == "the session":
+        return kind, members
+    words = {"ldep": "/ldep", "a worker": "spawn_main"}
+    matching = [member for member in members if kind in words and words[kind] in describe(member)]
+    if matching:
+        return kind, [generator.choice(matching)]
+    return "dvc", [member for member in members if member.pid == process.pid]
 
 
 def send(number: signal.Signals, members: list[psutil.Process]) -> None:
@@ -167,9 +179,10 @@ def remove(path: Path) -> None:
 
 
 def summary(shots: list[Shot]) -> str:
-    ended = [shot for shot in shots if shot.code != 0]
-    slowest = max((shot.seconds for shot in ended), default=0.0)
+    kinds = Counter(f"{shot.signal} to {shot.target}" for shot in shots)
     return (
-        f"{len(shots)} signals; {len(ended)} ended the run, and nothing was left after {slowest:.1f} s at most; "
-        f"{sum(shot.seconds <= 5 for shot in ended)} of these within 5 s"
+        f"{len(shots)} signals: nothing was left after {max(shot.seconds for shot in shots):.1f} s at most, "
+        f"{sum(shot.seconds <= 5 for shot in shots)} times within 5 s; "
+        f"{sum(shot.repeated > 0 for shot in shots)} interrupts were repeated. "
+        f"{', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))}"
     )
