@@ -36,6 +36,8 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float
     return folder, time.monotonic() - began
 
 
+@pytest.mark.slow
+@pytest.mark.fault
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(uninterrupted, tmp_path):
     whole, length = uninterrupted
     folder = make(tmp_path / "project")

@@ -175,11 +175,11 @@ def test_a_table_without_rows_has_no_answers(server):
     assert post(server, {"dataframe_split": {"columns": FEATURES, "data": []}}) == []
 
 
-def test_a_thousand_malformed_requests(server):
+def test_malformed_requests_are_answered_and_leave_the_server_working(server):
+    """A part of the attack in tests/faults/test_requests.py, which also watches the memory."""
     statuses: dict[int, int] = {}
-    before = 0
     with requests.Session() as session:
-        for number, (body, kind) in enumerate(malformed.requests(1000)):
+        for number, (body, kind) in enumerate(malformed.requests(250)):
             headers = {} if kind is None else {"Content-Type": kind.encode()}
             answer = session.post(server[0], data=body, headers=headers, timeout=120)
             shown = f"request {number}, {kind}: {body[:300]!r}: {answer.status_code} {answer.text[:300]}"
@@ -188,11 +188,8 @@ def test_a_thousand_malformed_requests(server):
             assert "stack_trace" not in answer.text, shown
             assert len(answer.content) < 2_000_000, shown
             statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
-            if number == 200:
-                before = memory(server[1])
-    assert sum(statuses.values()) == 1000
-    assert statuses[400] > 400
-    assert memory(server[1]) < 1.1 * before, (before, memory(server[1]))
+    assert sum(statuses.values()) == 250
+    assert statuses[400] > 100
     assert full(server)["class"] in ("no", "yes, sold")
 
 
