@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from pipeline.config import catalogue
@@ -34,10 +35,22 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def fold(name: str, number: int) -> Fold:
     """Return the training and test part of one of the paper's folds, scaled as in the paper."""
-    X, y, folds = load(name)
+    return standardised(*load(name), number)
+
+
+def standardised(X: np.ndarray, y: np.ndarray, folds: np.ndarray, number: int) -> Fold:
+    """Return the training and test part of one fold, standardised by the training part."""
     train, test = folds != number, folds == number
     scaler = StandardScaler().fit(X[train])
     return Fold(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+
+
+def stratified_folds(X: np.ndarray, y: np.ndarray, folds: int) -> np.ndarray:
+    """Return the fold of each row."""
+    numbers = np.empty(len(y), dtype=int)
+    for number, (_, test) in enumerate(StratifiedKFold(folds, shuffle=True, random_state=1).split(X, y)):
+        numbers[test] = number
+    return numbers
 
 
 def synthetic(seed: int, m: int, n: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:

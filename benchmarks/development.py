@@ -16,13 +16,11 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn import datasets
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from benchmarks import synthetic, timing
-from benchmarks.data import Fold
+from benchmarks.data import Fold, standardised, stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.conditioning import ALPHA_PER_VARIANCE
@@ -129,18 +127,12 @@ PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features, classes (0 and 1) and the number of the fold of each row."""
     X, y = PROBLEMS[name]()
-    folds = np.empty(len(y), dtype=int)
-    for number, (_, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=1).split(X, y)):
-        folds[test] = number
-    return X, y, folds
+    return X, y, stratified_folds(X, y, FOLDS)
 
 
 def fold(name: str, number: int) -> Fold:
     """The training and test part of one fold, standardised by the training part."""
-    X, y, folds = load(name)
-    train, test = folds != number, folds == number
-    scaler = StandardScaler().fit(X[train])
-    return Fold(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+    return standardised(*load(name), number)
 
 
 # What was the default before: the settings that the present ones are compared with.

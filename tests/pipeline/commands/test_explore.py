@@ -20,7 +20,7 @@ from pipeline.serving.served_model import ServedModel
 from tests.support import random_models, registered
 
 CHROMIUM = shutil.which("chromium")
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing; .ci/run installs it if it may")
 # Answers rows of raw cells, then sets the controls as a user does, and reads what the page shows.
 ANSWER = """<script>
   const rows = @ROWS@;

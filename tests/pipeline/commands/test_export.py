@@ -57,7 +57,7 @@ def test_the_registered_folder_has_the_same_onnx_file_and_it_is_signed(registere
         assert not (folder / onnx_file.FILE).exists()
 
 
-@pytest.mark.skipif(c_program.compiler() is None, reason="there is no C compiler")
+@pytest.mark.skipif(c_program.compiler() is None, reason="gcc is missing; .ci/run installs it if it may")
 def test_the_c_header_gives_the_answers_of_the_registered_model(registered_project, tmp_path):
     export.run(URI, tmp_path / "any.name", "c", root=registered_project)
     served = download.load(URI, registered_project)

@@ -22,7 +22,9 @@ from pipeline.serving.served_model import ServedModel
 from tests.support import c_program, random_models
 
 SHAPES = [(4, 3), (3, 0), (0, 2)]
-needs_compiler = pytest.mark.skipif(c_program.compiler() is None, reason="there is no C compiler")
+needs_compiler = pytest.mark.skipif(
+    c_program.compiler() is None, reason="gcc is missing; .ci/run installs it if it may"
+)
 
 
 def expected(served: ServedModel, frame: pd.DataFrame) -> dict[str, np.ndarray]:
