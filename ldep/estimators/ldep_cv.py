@@ -13,18 +13,18 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 
 from ldep._sklearn import Interval, StrOptions, fit_context
-from ldep.cross_validation import CrossValidation, Path
-from ldep.cv_results import cv_results, squared_errors
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.voting import VotingClassifier
 from ldep.monotone import check_monotone
-from ldep.out_of_fold import Scoring
 from ldep.samples import Samples, merge, own_class
-from ldep.search_plan import Plan, check_grid, within_budget
+from ldep.search.cross_validation import CrossValidation, Path
+from ldep.search.cv_results import cv_results, squared_errors
+from ldep.search.out_of_fold import Scoring
+from ldep.search.plan import Plan, check_grid, within_budget
+from ldep.search.selection import greedy_weights, squared_error
+from ldep.search.splits import make_splits
+from ldep.search.votes import right_votes
 from ldep.seeds import draw_seeds
-from ldep.selection import greedy_weights, squared_error
-from ldep.splits import make_splits
-from ldep.votes import right_votes
 
 ROUNDS = 40
 

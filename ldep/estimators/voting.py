@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldep.class_probability import class_factors, fit_vote_link, open_votes, vote_probabilities
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
@@ -27,9 +26,10 @@ from ldep.probability import (
     votes_at,
 )
 from ldep.samples import merge
+from ldep.search.class_probability import class_factors, fit_vote_link, open_votes, vote_probabilities
+from ldep.search.vote_explanation import as_pair, explain_class_votes, explain_votes
+from ldep.search.votes import cast_votes
 from ldep.threads import single_thread
-from ldep.vote_explanation import as_pair, explain_class_votes, explain_votes
-from ldep.votes import cast_votes
 
 # Where the values say nothing, all rows are on one side of the threshold: at this argument of the link, and not beyond.
 FAR = 20.0

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import is_classifier
 
 import ldep
-from ldep.search_plan import check_grid
+from ldep.search.plan import check_grid
 from ldep.training import check_options
 from pipeline.common.errors import UserError, nearest, short
 from pipeline.compat.sklearn_validation import check_parameters

@@ -8,9 +8,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.class_probability import open_votes
 from ldep.export.piecewise import NotExportable, piecewise
-from ldep.votes import sparsemax
+from ldep.search.class_probability import open_votes
+from ldep.search.votes import sparsemax
 
 QUICK = {"pieces": [(3, 3), (1, 1), (2, 1)], "alphas": [0.1, 1.0], "penalties": ["norm"], "cv": 3, "random_state": 0}
 NAMES = np.array(["ash", "beech", "oak", "yew"])
@@ -150,7 +150,7 @@ class TestScoring:
 
     @pytest.mark.parametrize("scoring", ["roc_auc", "f1"])
     def test_a_score_for_two_classes_is_refused_before_any_fit(self, scoring, monkeypatch):
-        monkeypatch.setattr("ldep.cross_validation.CrossValidation.run", lambda *_: pytest.fail("a fit"))
+        monkeypatch.setattr("ldep.search.cross_validation.CrossValidation.run", lambda *_: pytest.fail("a fit"))
         with pytest.raises(ValueError, match=r"scoring failed on 4 classes; .* such as roc_auc_ovr"):
             LDEPClassifierCV(**QUICK, scoring=scoring).fit(X, Y)
 

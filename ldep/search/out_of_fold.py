@@ -10,8 +10,8 @@ from sklearn.metrics import check_scoring
 
 from ldep.probability import class_probabilities, fit_link, fit_slope, leads, probabilities
 from ldep.samples import Samples, own_class
-from ldep.selection import Losses, squared_error
-from ldep.votes import right_votes
+from ldep.search.selection import Losses, squared_error
+from ldep.search.votes import right_votes
 
 
 class RecordedClassifier(ClassifierMixin, BaseEstimator):

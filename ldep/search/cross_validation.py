@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from ldep.alpha_path import SharedCoordinates, follow
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.samples import Samples, merge
+from ldep.search.alpha_path import SharedCoordinates, follow
+from ldep.search.splits import Split
+from ldep.search.votes import cast_votes
 from ldep.solvers import anneal
-from ldep.splits import Split
 from ldep.threads import single_thread
-from ldep.votes import cast_votes
 
 
 class Path(NamedTuple):

@@ -15,7 +15,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from ldep.conditioning import ROTATE_UP_TO
-from ldep.cross_validation import Path
+from ldep.search.cross_validation import Path
 
 # How much smaller the alpha of a linear model is than the smallest one.
 LINEAR_DIVISOR = 1e4

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ldep.class_probability import open_votes
 from ldep.estimators.linear import LinearPiecesClassifier
 from ldep.explanation import Explanation, PairExplanation, explain_pair
 from ldep.probability import OPEN_VOTES
+from ldep.search.class_probability import open_votes
+from ldep.search.votes import sparsemax
 from ldep.sparse_rows import scaled_rows
-from ldep.votes import sparsemax
 
 WeightedModels = Iterable[tuple[LinearPiecesClassifier, float]]
 
@@ -44,7 +44,7 @@ def explain_class_votes(
 ) -> PairExplanation:
     """Explain why one class has a larger decision value than another, for models with more than two classes.
 
-    The decision values are f_k u_k, with the factors f and the open votes u of `ldep.class_probability`. Of
+    The decision values are f_k u_k, with the factors f and the open votes u of `ldep.search.class_probability`. Of
 
         f_k u_k - f_l u_l = 1/2 (f_k + f_l) (u_k - u_l) + 1/2 (f_k - f_l) (u_k + u_l)
 

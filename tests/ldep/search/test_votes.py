@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ldep.votes import cast_votes, right_votes, sparsemax
+from ldep.search.votes import cast_votes, right_votes, sparsemax
 
 SCORES = np.random.default_rng(0).normal(0.0, 1.5, (50, 4))
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from ldep.alpha_path import SharedCoordinates, follow
 from ldep.conditioning import condition
 from ldep.initialization import quick_kmeans
 from ldep.samples import Samples
+from ldep.search.alpha_path import SharedCoordinates, follow
 from ldep.solvers import anneal
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ldep.class_probability import class_factors, fit_vote_link, open_votes, vote_probabilities
 from ldep.probability import fit_link, probabilities, vote_log_odds
+from ldep.search.class_probability import class_factors, fit_vote_link, open_votes, vote_probabilities
 
 RNG = np.random.default_rng(0)
 

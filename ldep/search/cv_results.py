@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from ldep.cross_validation import CrossValidation
-from ldep.out_of_fold import Scoring
-from ldep.votes import right_votes
+from ldep.search.cross_validation import CrossValidation
+from ldep.search.out_of_fold import Scoring
+from ldep.search.votes import right_votes
 
 
 def cv_results(search: CrossValidation, scoring: Scoring) -> dict[str, Any]:
