@@ -34,6 +34,9 @@ def score(parser: ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv, .arff or .parquet file of any size")
     parser.add_argument("target", metavar="OUT", type=Path, help="the .csv or .parquet file to write")
     parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first value that the model would take as missing"
+    )
     parser.add_argument("--delimiter", default=",", help=r"between the cells of a .csv file; \t is a tab (default: ,)")
     parser.add_argument("--decimal", default=".", help="decimal sign of the numbers in a .csv file (default: .)")
     parser.add_argument("--encoding", default="utf-8", help="encoding of a .csv or .arff file (default: utf-8)")
@@ -71,6 +74,9 @@ def serve(parser: ArgumentParser) -> None:
     parser.add_argument("--alias", default="champion", help="alias of the version to serve (default: champion)")
     parser.add_argument("--port", type=int, default=5001, help="port on localhost (default: 5001)")
     parser.add_argument("--workers", type=_positive_integer, default=2, help="processes that answer (default: 2)")
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse requests with values that the model would take as missing"
+    )
 
 
 def stream(parser: ArgumentParser) -> None:

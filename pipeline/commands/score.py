@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,7 +21,9 @@ from pipeline.common.files import replacing
 from pipeline.data.tables import Layout, Table, open_table
 from pipeline.encoding.cells import CellError
 from pipeline.registry import download
+from pipeline.serving import unknown_values
 from pipeline.serving.served_model import ServedModel
+from pipeline.serving.unknown_values import Report
 
 log = logging.getLogger(__name__)
 TARGETS = (".csv", ".parquet")
@@ -28,9 +31,19 @@ Write = Callable[[pa.Table], None]
 
 
 def run(
-    uri: str, source: Path, target: Path, explain: bool = False, root: Path = Path(), layout: Layout | None = None
+    uri: str,
+    source: Path,
+    target: Path,
+    *,
+    explain: bool = False,
+    strict: bool = False,
+    root: Path = Path(),
+    layout: Layout | None = None,
 ) -> int:
-    """Write the class, decision value and probability of each row, in the order of the rows; return their number."""
+    """Write the class, decision value and probability of each row, in the order of the rows; return their number.
+
+    A column names the values that were taken as missing. With `strict` such a value is an error.
+    """
     if target.suffix not in TARGETS:
         raise UserError(f"{target}: the answers are written as .csv or .parquet.")
     if target.exists() and source.exists() and target.samefile(source):
@@ -39,13 +52,14 @@ def run(
     if explain and not hasattr(model.model, "explain"):
         raise UserError(f"{type(model.model).__name__} has no exact explanation; leave --explain out.")
     rows = open_table(source, layout, known=model.encoder.columns_)
-    began, done = time.monotonic(), 0
+    began, done, unknown = time.monotonic(), 0, Counter[str]()
     with replacing(target) as part, _writer(part, target.suffix) as write, tqdm(unit=" rows", disable=None) as bar:
         # One batch is scored while the previous one is written, so at most three are in memory.
         with ThreadPoolExecutor(1) as writing_thread:
             writing: Future[None] | None = None
             for piece in _pieces(rows, model):
-                answers = _answers(model, rows, piece, explain, done)
+                answers, report = _answers(model, rows, piece, explain, strict, done)
+                unknown.update({name: len(unknown_rows) for name, unknown_rows in report.items()})
                 if writing is not None:
                     writing.result()
                 writing = writing_thread.submit(write, answers)
@@ -54,9 +68,12 @@ def run(
             if writing is not None:
                 writing.result()
         if not done:  # the columns of an empty table are still its columns
-            write(table(model, None, explain))
+            write(table(model, None, explain)[0])
     seconds = time.monotonic() - began
     log.info("%s: %d rows in %.1f s, %.0f per second.", target, done, seconds, done / max(seconds, 1e-9))
+    if unknown:
+        shown = ", ".join(f"{name} ({count})" for name, count in unknown.most_common())
+        log.warning("%s: unknown values were taken as missing, in cells of: %s.", source, shown)
     return done
 
 
@@ -66,9 +83,11 @@ def _pieces(rows: Table, model: ServedModel) -> Iterator[pa.Table]:
     return rows.pieces(encoder.columns_, numeric)
 
 
-def _answers(model: ServedModel, rows: Table, piece: pa.Table, explain: bool, done: int) -> pa.Table:
+def _answers(
+    model: ServedModel, rows: Table, piece: pa.Table, explain: bool, strict: bool, done: int
+) -> tuple[pa.Table, Report]:
     try:
-        return table(model, piece, explain)
+        return table(model, piece, explain, strict)
     except CellError as error:
         place = rows.place(done + error.row)
         raise UserError(f"{rows.path}: {place}, column '{error.column}': {error.reason}") from None
@@ -76,9 +95,14 @@ def _answers(model: ServedModel, rows: Table, piece: pa.Table, explain: bool, do
         raise UserError(f"{rows.path}, after row {done}: {error}") from None
 
 
-def table(model: ServedModel, piece: pa.Table | None, explain: bool) -> pa.Table:
-    """Return the answers for some rows, one column per kind of answer."""
-    X = np.empty((0, len(model.columns))) if piece is None else model.numbers(piece.to_pandas())
+def table(model: ServedModel, piece: pa.Table | None, explain: bool, strict: bool = False) -> tuple[pa.Table, Report]:
+    """Return the answers for some rows, one column per kind of answer, and the values that were taken as missing."""
+    X, report = np.empty((0, len(model.columns))), Report()
+    if piece is not None:
+        frame = piece.to_pandas()
+        X, report = model.read(frame)
+        if strict:
+            unknown_values.refuse(frame, report)
     empty = not len(X)
     positive, values = (np.zeros(0, bool), np.zeros(0)) if empty else model.score(X)
     classes = pa.array(model.classes, pa.string())
@@ -92,7 +116,16 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool) -> pa.Table
         columns["bias"] = pa.array(bias)
         for name, contribution in zip(model.columns, contributions.T):
             columns[f"contribution_of_{name}"] = pa.array(contribution)
-    return pa.table(columns)
+    columns["taken_as_missing"] = _column_names(report, len(X))
+    return pa.table(columns), report
+
+
+def _column_names(report: Report, count: int) -> pa.Array:
+    """Return for each row the columns whose value was taken as missing, as text; null if there are none."""
+    if not report:
+        return pa.nulls(count, pa.string())
+    names = unknown_values.columns_by_row(report, count)
+    return pa.array(["; ".join(columns) or None for columns in names], pa.string())
 
 
 def _plain(rows: pa.Table) -> pa.Table:

@@ -20,10 +20,19 @@ GRACE = 3  # seconds for requests that are being answered when the server is sto
 HEALTH_CHECK = 60  # seconds in which a worker must answer its supervisor, also on a busy machine
 
 
-def run(name: str, alias: str = versions.CHAMPION, port: int = 5001, workers: int = 2, root: Path = Path()) -> None:
+def run(
+    name: str,
+    alias: str = versions.CHAMPION,
+    *,
+    port: int = 5001,
+    workers: int = 2,
+    strict: bool = False,
+    root: Path = Path(),
+) -> None:
     """Check the model, print the command, and serve until interrupted. A worker that dies is started again.
 
-    `name` is a data set, or the folder of a model that `ldep stream` wrote.
+    `name` is a data set, or the folder of a model that `ldep stream` wrote. With `strict`, requests with values that
+    the model does not know are refused, unless they say otherwise.
     """
     _check_port(port)
     uri = name if Path(name, "MLmodel").is_file() else f"models:/{versions.name_of(name)}@{alias}"
@@ -32,6 +41,7 @@ def run(name: str, alias: str = versions.CHAMPION, port: int = 5001, workers: in
         address = f"http://{HOST}:{port}/invocations"
         print(f"Serving {uri} on {address}. To try it:\n\n{curl(model.encoder, address)}\n", flush=True)
         os.environ[app.FOLDER] = str(folder / mlflow_folder.DATA)
+        os.environ[app.STRICT] = "true" if strict else ""
         uvicorn.run(
             f"{app.__name__}:{app.from_environment.__name__}",
             factory=True,

@@ -157,13 +157,13 @@ def run_score(args: Namespace) -> None:
 
     delimiter = "\t" if args.delimiter == r"\t" else args.delimiter
     layout = Layout(delimiter, args.decimal, args.encoding)
-    score.run(args.model, args.source, args.target, args.explain, layout=layout)
+    score.run(args.model, args.source, args.target, explain=args.explain, strict=args.strict, layout=layout)
 
 
 def run_serve(args: Namespace) -> None:
     from pipeline.commands import serve
 
-    serve.run(args.name, args.alias, args.port, args.workers)
+    serve.run(args.name, args.alias, port=args.port, workers=args.workers, strict=args.strict)
 
 
 def run_stream(args: Namespace) -> None:

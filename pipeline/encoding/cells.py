@@ -107,6 +107,23 @@ def codes_of(cells: pd.Series, categories: Sequence[str]) -> np.ndarray:
     return _read_each(cells, code)
 
 
+def taken_as_missing(cells: pd.Series, values: np.ndarray) -> np.ndarray:
+    """Return the rows whose cell has a value that was read as missing, because training knows none like it.
+
+    `values` are the cells as the encoder has read them, NaN where it takes them as missing. A cell that is empty, or
+    that spells a missing value, is not among the rows.
+    """
+    rows = np.flatnonzero(np.isnan(values))
+    if not rows.size:
+        return rows
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        has_value = np.array([*(_has_value(category) for category in cells.cat.categories), False])
+        return rows[has_value[cells.cat.codes.to_numpy()[rows]]]
+    if pd.api.types.is_numeric_dtype(cells):
+        return rows[cells.iloc[rows].notna().to_numpy()]
+    return rows[[_has_value(cell) for cell in cells.iloc[rows]]]
+
+
 @lru_cache(maxsize=4096)
 def code_table(categories: tuple[str, ...]) -> dict[float | str, float]:
     """Return the code of each value that a category stands for. Of categories that read the same the first counts."""
@@ -162,6 +179,14 @@ def _read_number(cell: object) -> float | None:
     except ValueError:  # a signalling NaN of decimal
         return None
     return None if math.isnan(value) else value
+
+
+def _has_value(cell: object) -> bool:
+    """Whether a cell is not missing. What cannot be read at all has a value, though an unusable one."""
+    try:
+        return read(cell) is not None
+    except ValueError:
+        return True
 
 
 def _seconds(cell: datetime.timedelta | np.timedelta64) -> float | None:

@@ -14,7 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.validation import check_is_fitted
 
 from pipeline.common.files import write_json
-from pipeline.encoding.cells import codes_of, numbers_of
+from pipeline.encoding.cells import codes_of, numbers_of, taken_as_missing
 
 
 class RawEncoder(TransformerMixin, BaseEstimator):
@@ -71,9 +71,25 @@ class RawEncoder(TransformerMixin, BaseEstimator):
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         check_is_fitted(self)
+        return self._filled(self._codes(X))
+
+    def transform_with_report(self, X: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Transform rows, and report by column the rows whose value was taken as missing.
+
+        Such a value is not one that training has seen: an undeclared category, for example. Columns without such a
+        value, and columns that are not used, are left out of the report.
+        """
+        check_is_fitted(self)
         codes = self._codes(X)
-        fill = np.asarray(self.fill_)
-        return np.where(np.isnan(codes), fill, codes)[:, np.asarray(self.kept_)]
+        report = {
+            name: rows
+            for name, kept, values in zip(self.columns_, self.kept_, codes.T)
+            if kept and (rows := taken_as_missing(X[name], values)).size
+        }
+        return self._filled(codes), report
+
+    def _filled(self, codes: np.ndarray) -> np.ndarray:
+        return np.where(np.isnan(codes), np.asarray(self.fill_), codes)[:, np.asarray(self.kept_)]
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         check_is_fitted(self)

@@ -23,12 +23,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pipeline.serving import request_format, served_model
+from pipeline.serving import request_format, served_model, unknown_values
 from pipeline.serving.request_format import BadRequest
 from pipeline.serving.served_model import ServedModel
+from pipeline.serving.unknown_values import Report
 
 log = logging.getLogger(__name__)
-FOLDER = "LDEP_SERVED_FOLDER"  # environment variable: the folder with the two files of the model
+# Environment variables, by which `ldep serve` configures its worker processes.
+FOLDER = "LDEP_SERVED_FOLDER"  # the folder with the files of the model
+STRICT = "LDEP_SERVED_STRICT"  # if not empty, requests are strict unless they say otherwise
+TAKEN_AS_MISSING = "Ldep-Taken-As-Missing"  # response header: the number of rows by column
 LARGEST_BODY = 32 * 2**20  # bytes
 SLOWEST_BODY = 60  # seconds in which a body must have arrived
 LONGEST_MESSAGE = 1000  # characters: a message may repeat a cell, and a cell may be megabytes
@@ -38,10 +42,12 @@ ERROR_CODES = {400: "BAD_REQUEST", 408: "REQUEST_TIMEOUT", 413: "REQUEST_TOO_LAR
 def from_environment() -> Starlette:
     """What a worker process of the server runs."""
     _end_with_parent()
-    return create(served_model.load(Path(os.environ[FOLDER])))
+    return create(served_model.load(Path(os.environ[FOLDER])), strict=bool(os.environ.get(STRICT)))
 
 
-def create(model: ServedModel) -> Starlette:
+def create(model: ServedModel, strict: bool = False) -> Starlette:
+    """Return the application. `strict` is the default of the parameter with that name."""
+    answers = Answers(model, strict)
     # As many at a time as there are processors: a request that computes holds its body and its table in memory.
     computing = asyncio.Semaphore(os.cpu_count() or 1)
 
@@ -49,7 +55,7 @@ def create(model: ServedModel) -> Starlette:
         try:
             body = await _body(request)
             async with computing:
-                return _json(200, await asyncio.to_thread(_answer, model, body, request.headers.get("content-type")))
+                return await asyncio.to_thread(answers.to, body, request.headers.get("content-type"))
         except BadRequest as error:
             return _error(error.status, ERROR_CODES[error.status], str(error))
         except ClientDisconnect:
@@ -68,12 +74,31 @@ def create(model: ServedModel) -> Starlette:
     return Starlette(routes=[*routes, Route("/ping", health), Route("/health", health)])
 
 
-def _answer(model: ServedModel, body: bytes, content_type: str | None) -> dict[str, Any]:
-    rows, params = request_format.read(body, content_type)
-    try:
-        return {"predictions": model.predict(rows, params)}
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
+class Answers:
+    """The model's responses to requests, with a header for values that were taken as missing."""
+
+    def __init__(self, model: ServedModel, strict: bool) -> None:
+        self.model, self.strict = model, strict
+        self.logged: set[str] = set()  # columns whose unknown values the log has mentioned
+
+    def to(self, body: bytes, content_type: str | None) -> Response:
+        rows, params = request_format.read(body, content_type)
+        try:
+            predictions, report = self.model.answer(rows, {"strict": self.strict, **params})
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+        response = _json(200, {"predictions": predictions})
+        if report:
+            response.headers[TAKEN_AS_MISSING] = unknown_values.header(report)
+            self._log(report)
+        return response
+
+    def _log(self, report: Report) -> None:
+        """Log each column once per process: a client may send unknown values in every request."""
+        new = sorted(set(report) - self.logged)
+        if new:
+            self.logged.update(new)
+            log.warning("A request has unknown values, taken as missing, in: %s.", ", ".join(new))
 
 
 async def _body(request: Request) -> bytes:

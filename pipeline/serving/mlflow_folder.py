@@ -75,14 +75,14 @@ def _write_onnx(folder: Path, served: ServedModel) -> None:
 
 
 def signature(encoder: RawEncoder) -> ModelSignature:
-    """The raw columns by name, and the parameter `output`.
+    """The raw columns by name, and the parameters `output` and `strict`.
 
     The columns have the type `any`: as `double` MLflow refuses whole numbers that come from Python or from
     `mlflow models predict`, and as `string` missing cells become the text None. The encoder knows what a cell may be.
     """
     columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), name) for name in encoder.columns_]
-    output = ParamSpec("output", DataType.string, "label")
-    return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema([output]))
+    params = [ParamSpec("output", DataType.string, "label"), ParamSpec("strict", DataType.boolean, False)]
+    return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema(params))
 
 
 def pins(class_path: str) -> list[str]:

@@ -16,6 +16,7 @@ import pandas as pd
 
 JSON, CSV = "application/json", "text/csv"
 FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
+PARAMS = ("output", "strict")
 
 
 class BadRequest(ValueError):
@@ -72,9 +73,9 @@ def read_json(text: str) -> tuple[pd.DataFrame, dict[str, Any]]:
         params = {}
     if not isinstance(params, dict):
         raise BadRequest(f"params is {_kind(params)}; it must be an object, such as {{'output': 'full'}}.")
-    unknown = sorted(set(params) - {"output"})
+    unknown = sorted(set(params) - set(PARAMS))
     if unknown:
-        raise BadRequest(f"params has the unknown key '{unknown[0]}'; it takes 'output'.")
+        raise BadRequest(f"params has the unknown key '{unknown[0]}'; it takes {', '.join(map(repr, PARAMS))}.")
     data = content[formats[0]]
     if formats[0] == "dataframe_split":
         return _split(data), params

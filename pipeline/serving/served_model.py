@@ -23,8 +23,9 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from ldep.estimators.base import TauClassifier
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.decisions import decision_values
-from pipeline.serving import calibration, trusted_types
+from pipeline.serving import calibration, trusted_types, unknown_values
 from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.unknown_values import Report
 
 PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
 OUTPUTS = ("label", "scores", "full")
@@ -45,17 +46,33 @@ class ServedModel:
 
     def predict(self, rows: pd.DataFrame, params: dict[str, Any] | None = None) -> list[Any]:
         """One answer per row; ValueError says which cell or parameter is wrong."""
-        output = _output(params or {})
-        X = self.numbers(rows)
-        if output != "label" and len(X):
-            return self._records(X, explain=output == "full")
-        return [self.classes[index] for index in self.positive(X).astype(int)]
+        return self.answer(rows, params or {})[0]
 
-    def numbers(self, frame: pd.DataFrame) -> np.ndarray:
-        """Raw rows as the numbers that the model sees, before scaling; ValueError names the cell that is wrong."""
+    def answer(self, rows: pd.DataFrame, params: dict[str, Any]) -> tuple[list[Any], Report]:
+        """`predict`, and the values that were taken as missing. With params.strict such a value is an error."""
+        output, strict = _output(params), _strict(params)
+        X, report = self.read(rows)
+        if strict:
+            unknown_values.refuse(rows, report)
+        if output == "label" or not len(X):
+            return [self.classes[index] for index in self.positive(X).astype(int)], report
+        records = self._records(X, explain=output == "full")
+        if output == "full":
+            for record, columns in zip(records, unknown_values.columns_by_row(report, len(X))):
+                record["taken_as_missing"] = columns
+        return records, report
+
+    def read(self, frame: pd.DataFrame) -> tuple[np.ndarray, Report]:
+        """Raw rows as the numbers that the model sees, before scaling, and the values that were taken as missing.
+
+        ValueError names a cell that is wrong.
+        """
         if not frame.columns.is_unique:
             raise ValueError("a column appears twice.")
-        return self.encoder.transform(frame)
+        return self.encoder.transform_with_report(frame)
+
+    def numbers(self, frame: pd.DataFrame) -> np.ndarray:
+        return self.read(frame)[0]
 
     def positive(self, X: np.ndarray) -> np.ndarray:
         """Whether the answer is the second class. (No estimator takes a table without rows.)"""
@@ -115,6 +132,13 @@ def _output(params: dict[str, Any]) -> str:
     if output not in OUTPUTS:
         raise ValueError(f"params.output is {output!r}; it must be one of {', '.join(OUTPUTS)}.")
     return output
+
+
+def _strict(params: dict[str, Any]) -> bool:
+    strict = params.get("strict", False)
+    if not isinstance(strict, bool):
+        raise ValueError(f"params.strict is {strict!r}; it must be true or false.")
+    return strict
 
 
 def example(encoder: RawEncoder) -> dict[str, Any]:

@@ -28,9 +28,9 @@ def frame() -> pd.DataFrame:
 
 
 def scored(
-    project: Path, source: Path, target: Path, explain: bool = False, uri: str = URI, layout: Layout | None = None
+    project: Path, source: Path, target: Path, uri: str = URI, layout: Layout | None = None, **options: bool
 ) -> pd.DataFrame:
-    score.run(uri, source, target, explain, project, layout)
+    score.run(uri, source, target, root=project, layout=layout, **options)
     return pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
 
 
@@ -91,10 +91,31 @@ def test_an_error_names_the_cell_and_leaves_no_file(registered_project, frame, t
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("out", ".out"))]
 
 
+def test_values_taken_as_missing_are_named_in_each_row(registered_project, tmp_path, caplog):
+    cells = "width,größe (cm),grade,colour\n1,2,3,red\n1,2,9,violet\n,2,?,\n1,2,3,violet\n"
+    (tmp_path / "in.csv").write_text(cells)
+    for target in ("out.csv", "out.parquet"):
+        table = scored(registered_project, tmp_path / "in.csv", tmp_path / target)
+        assert table["taken_as_missing"].fillna("").tolist() == ["", "grade; colour", "", "colour"]
+    assert "unknown values were taken as missing, in cells of: colour (2), grade (1)." in caplog.text
+
+
+def test_strict_scoring_stops_at_a_value_that_would_be_taken_as_missing(registered_project, tmp_path):
+    good = "width,größe (cm),grade,colour\n1,2,3,red\n,2,?,\n"
+    (tmp_path / "in.csv").write_text(good)
+    assert len(scored(registered_project, tmp_path / "in.csv", tmp_path / "good.csv", strict=True)) == 2
+    (tmp_path / "in.csv").write_text(f"{good}1,2,3,violet\n")
+    with pytest.raises(
+        UserError, match=r"in\.csv: line 4, column 'colour': 'violet' is not a value that the model knows"
+    ):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", strict=True)
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_table_without_rows_gives_a_table_without_rows(registered_project, frame, tmp_path):
     frame.head(0).to_csv(tmp_path / "in.csv", index=False)
     table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv")
-    assert list(table.columns) == ["class", "decision", "probability_of_yes, sold"]
+    assert list(table.columns) == ["class", "decision", "probability_of_yes, sold", "taken_as_missing"]
     assert table.empty
 
 

@@ -96,3 +96,22 @@ def test_categories_that_read_the_same_have_one_code():
 
 def test_undeclared_categories_are_sorted_by_number_and_then_by_text():
     assert cells.in_order(["b", "10", "2", "a", "1"]) == ["1", "2", "10", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["1", "9", None, "NA", " x", ""], dtype=object),
+        pd.Series(["1", "9", None, "NA", " x", ""], dtype="str"),
+        pd.Series(["1", "9", None, "NA", " x", ""], dtype="category"),
+        pd.Series([1, 9, np.nan, np.nan, 8, np.nan]),
+    ],
+    ids=["objects", "text", "categories", "numbers"],
+)
+def test_a_value_that_is_no_category_is_taken_as_missing_and_an_empty_cell_is_missing(column):
+    assert cells.taken_as_missing(column, cells.codes_of(column, ["1", "2"])).tolist() == [1, 4]
+
+
+def test_a_cell_that_cannot_be_read_at_all_is_taken_as_missing():
+    column = pd.Series([b"\xff", datetime.date(2020, 1, 1), None], dtype=object)
+    assert cells.taken_as_missing(column, np.full(3, np.nan)).tolist() == [0, 1]

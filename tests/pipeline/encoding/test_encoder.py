@@ -39,6 +39,14 @@ def test_an_empty_column_is_dropped_as_simple_imputer_does():
     assert encoder.get_feature_names_out().tolist() == ["size", "colour", "level"]
 
 
+def test_values_that_training_does_not_know_are_reported_by_column():
+    rows = FRAME.astype(object).assign(colour=["red", "violet", None, "?"], level=["4", "1", "", "5"])
+    encoder = RawEncoder().fit(FRAME)
+    numbers, report = encoder.transform_with_report(rows)
+    np.testing.assert_array_equal(numbers, encoder.transform(rows))
+    assert {name: unknown.tolist() for name, unknown in report.items()} == {"colour": [1], "level": [0, 3]}
+
+
 @pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", "constant"])
 def test_the_filled_numbers_are_simple_imputers(strategy):
     codes = RawEncoder(impute=False).fit_transform(FRAME)[:, :3]

@@ -129,9 +129,30 @@ def full(server, **cells) -> dict:
     return post(server, {"dataframe_records": [row], "params": {"output": "full"}})[0]
 
 
-def test_an_unseen_category_counts_as_missing(server):
-    assert full(server, colour="violet") == full(server, colour=None) != full(server)
-    assert full(server, grade="9") == full(server, grade=None)
+def test_an_unseen_category_counts_as_missing_and_the_answer_names_its_column(server):
+    answer = full(server, colour="violet")
+    assert answer.pop("taken_as_missing") == ["colour"]
+    missing = full(server, colour=None)
+    assert missing.pop("taken_as_missing") == []
+    assert answer == missing != full(server)
+    assert full(server, grade="9", colour="violet")["taken_as_missing"] == ["grade", "colour"]
+
+
+def test_a_header_counts_the_values_taken_as_missing(server):
+    rows = [{"width": 1, "größe (cm)": 1, "grade": grade, "colour": "red"} for grade in (1, 9, None, "?", "x")]
+    answer = requests.post(server[0], json={"dataframe_records": rows}, timeout=60)
+    assert json.loads(answer.headers[app.TAKEN_AS_MISSING]) == {"grade": 2}
+    answer = requests.post(server[0], json={"dataframe_records": rows[:1]}, timeout=60)
+    assert app.TAKEN_AS_MISSING not in answer.headers
+
+
+def test_a_strict_request_with_an_unknown_value_is_refused(server):
+    row = {"width": None, "größe (cm)": 1, "grade": "2", "colour": "?"}
+    body = {"dataframe_records": [row, {**row, "colour": "violet"}], "params": {"strict": True}}
+    assert refused(server, body).startswith("row 1, column 'colour': 'violet' is not a value that the model knows")
+    assert len(post(server, {**body, "params": {"strict": False}})) == 2
+    assert len(post(server, {**body, "dataframe_records": [row]})) == 1
+    assert refused(server, {**body, "params": {"strict": "yes"}}) == "params.strict is 'yes'; it must be true or false."
 
 
 def test_a_category_that_looks_like_a_number_may_come_as_one(server):
@@ -263,11 +284,15 @@ def test_mlflow_models_predict_takes_a_csv(registered_project, frame, expected, 
     assert answers == [record["class"] for record in expected]
 
 
-def test_a_baseline_is_served_the_same_way(registered_project, frame):
+def test_a_baseline_is_served_the_same_way_and_strictly_if_asked(registered_project, frame):
     uri = f"models:/ldep-{registered.BASELINE}@champion"
-    with serving(registered_project, registered.BASELINE, "--workers", "1") as (address, _):
+    with serving(registered_project, registered.BASELINE, "--workers", "1", "--strict") as (address, _):
+        server = (f"{address}/invocations",)
         body = {**bodies(frame)["dataframe_records"], "params": {"output": "full"}}
-        records = post((f"{address}/invocations",), body)
+        records = post(server, body)
+        unknown = {"width": 1, "größe (cm)": 1, "grade": "9", "colour": "red"}
+        assert "strict mode" in refused(server, pd.DataFrame([unknown]).to_csv(index=False).encode(), CSV)
+        assert len(post(server, {"instances": [unknown], "params": {"strict": False}})) == 1
     assert records == download.load(uri, registered_project).predict(frame, {"output": "full"})
     assert records[0]["explanation"] == {"not_available": "SVC has no exact explanation."}
     assert 0 < records[0]["probability"]["no"] < 1
