@@ -14,6 +14,10 @@ Where the procedure stops, a kick perturbs theta, gives pieces that are active o
 procedure runs again from there. The result is kept if it is better. After `n_kicks` kicks in a row without success the
 solver ends. The objective never rises. `n_kicks=0` is the bare procedure.
 
+Where the objective is zero, every further subproblem has the value zero too, and the procedure ends. `min_iter` makes it
+go on: theta then moves inside the set of parameters without loss, and predictions change with it. DCCP compares the
+values of two subproblems, so that it solves two of them even where the first one has the value zero.
+
 References
 ----------
 .. [1] A. L. Yuille and A. Rangarajan, "The concave-convex procedure", Neural Computation 15 (2003), 915-936.
@@ -54,6 +58,7 @@ def solve(
     verbose: int = 0,
     engine: str = "auto",
     n_kicks: int = 8,
+    min_iter: int = 1,
 ) -> Solution:
     """Minimise F by the convex-concave procedure.
 
@@ -73,11 +78,14 @@ def solve(
         What solves the subproblems.
     n_kicks : int, default=8
         Number of kicks in a row without success after which the solver ends.
+    min_iter : int, default=1
+        Number of subproblems to solve even if the objective is zero or hardly falls. A subproblem that would only
+        repeat the one before is not solved.
 
     Returns
     -------
     solution : Solution
-        The lowest objective of all iterations.
+        The lowest objective of all iterations; where several are zero, the last.
     """
     max_iter = 200 if max_iter is None else max_iter
     solve_subproblem = _subproblem_solver(problem, engine)
@@ -89,15 +97,22 @@ def solve(
         kick = partial(perturbed, problem, rng=np.random.default_rng(0))
     kicks_left = n_kicks
     while True:
-        value, before, stopped = problem.objective(theta), lowest, False
+        value, before, stopped, star = problem.objective(theta), lowest, False, None
         while not stopped and len(log.objective) < max_iter:
-            candidate = solve_subproblem(subtracted_pieces(problem, theta))
+            previous, star = star, subtracted_pieces(problem, theta)
+            if previous is not None and np.array_equal(star, previous):
+                stopped = True  # theta solves the subproblem at itself
+                break
+            candidate = solve_subproblem(star)
             improved = problem.objective(candidate)
-            stopped = convex or value - improved <= tol * value or improved <= ZERO
+            iteration = len(log.objective) + 1
+            ends = value - improved <= tol * value or improved <= ZERO
+            stopped = convex or (ends and iteration >= min_iter)
+            moves_without_loss = 1 < iteration <= min_iter and improved <= ZERO
             # Rounding errors of a subproblem must not undo the descent.
-            if improved < value:
+            if improved < value or moves_without_loss:
                 theta, value = candidate, improved
-            if value < lowest:
+            if value < lowest or moves_without_loss:
                 best, lowest = theta, value
             log.add(lowest)
         kicks_left = n_kicks if before - lowest > tol * before else kicks_left - 1

@@ -60,6 +60,33 @@ def test_kicks_lower_the_objective_of_some_problems_and_raise_that_of_none():
     assert (kicked < 0.99 * bare).any()
 
 
+def separable_problem(seed, m=40, n=10, r=3):
+    """More parameters than samples: the first subproblem has the value zero."""
+    return noisy_problem(seed, 0.0, r=r, m=m, n=n)
+
+
+@pytest.mark.parametrize("engine", ["interior", "highs"])
+def test_min_iter_goes_on_without_loss_and_moves_theta(engine):
+    problem = separable_problem(0)
+    theta = random_start(problem)
+    once, five_times = (ccp.solve(problem, theta, engine=engine, n_kicks=0, min_iter=count) for count in (1, 5))
+    assert once.n_iter == 1
+    assert five_times.n_iter == 5
+    assert max(once.objective, five_times.objective) <= ccp.ZERO
+    assert np.abs(once.theta - five_times.theta).max() > 1e-3
+
+
+def test_min_iter_does_not_repeat_a_subproblem():
+    """Where theta solves the subproblem at itself, further iterations would change nothing."""
+    problem = noisy_problem(3, 0.0)
+    theta = random_start(problem)
+    bare = ccp.solve(problem, theta, n_kicks=0, tol=0.0)
+    longer = ccp.solve(problem, theta, n_kicks=0, tol=0.0, min_iter=50)
+    assert longer.n_iter < 50
+    assert longer.converged
+    assert longer.objective <= bare.objective
+
+
 def test_a_revived_piece_takes_over_samples_and_hardly_changes_the_objective():
     problem = noisy_problem(0, 0.0)
     theta = random_start(problem)

@@ -53,6 +53,26 @@ def test_every_iteration_of_dccp_is_recorded():
     assert solution.converged
 
 
+@pytest.mark.parametrize("tau_ini", [0.005, 1.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_dccp_solves_two_subproblems_of_separable_samples(seed, tau_ini):
+    """It ends when two costs in a row are equal, so it solves one more than `ccp`, whatever the first weight.
+
+    This is why `ldep_paper` has `min_iter: 2`.
+    """
+    problem = noisy_problem(seed, 0.0, r=3, m=40, n=10)
+    theta = random_start(problem, seed)
+    reference = dccp.solve(problem, theta, tau_ini=tau_ini)
+    assert reference.history["objective"] == pytest.approx([0.0, 0.0], abs=1e-6)
+    assert ccp.solve(problem, theta, n_kicks=0, min_iter=2).n_iter == reference.n_iter
+
+
+def test_the_default_weight_of_dccp_costs_thirty_iterations_where_samples_overlap():
+    """While its weight, 0.005 * 1.2^k, is below that of a slack, DCCP leaves the constraints violated and goes on."""
+    problem = noisy_problem(0, 0.0, m=60)
+    assert dccp.solve(problem, random_start(problem), tau_ini=0.005).n_iter > 30
+
+
 def test_dccp_stops_at_max_iter():
     """DCCP makes one iteration more than it is asked for."""
     problem = noisy_problem(1, 0.0, m=60)
