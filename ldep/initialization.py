@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 
+from ldep.coordinates import Coordinates
 from ldep.pieces import AffinePieces, LinearPieces, MorphologicalPieces
 from ldep.pieces.base import is_affine_in_theta
 from ldep.problem import Problem, own_group
@@ -143,6 +144,7 @@ LinearStart = Callable[[Problem[LinearPieces], np.random.Generator], np.ndarray]
 MorphologicalStart = Callable[[Problem[MorphologicalPieces], np.random.Generator], np.ndarray]
 
 LINEAR_STARTS: dict[str, LinearStart] = {"kmeans": kmeans, "random": random_weights}
+RANDOM_FEATURES = "random_features"
 MORPHOLOGICAL_STARTS: dict[str, MorphologicalStart] = {"box": bounding_boxes, "random": random_offsets}
 
 
@@ -155,13 +157,33 @@ def at(theta: np.ndarray) -> LinearStart:
     return start
 
 
-def linear_starts(init: str, n_init: int, problem: Problem[LinearPieces]) -> list[LinearStart]:
-    """The starts of one fit; "auto" alternates between the two kinds.
+def random_in(coordinates: Coordinates) -> LinearStart:
+    """The start that draws normal slopes and offsets in the user's coordinates instead of the solver's.
 
-    With one piece per maximum the problem is convex, and one start is enough.
+    The sizes of the weights do not matter to `ccp`: the first subproblem depends only on which piece is the largest at
+    which sample. Where features are almost collinear the two starts differ much. In the user's coordinates all pieces
+    vary mainly along the direction in which the samples do.
+    """
+
+    def random_features(problem: Problem[LinearPieces], rng: np.random.Generator) -> np.ndarray:
+        n_pieces = sum(problem.pieces.group_sizes)
+        return coordinates.to_solver(rng.normal(0.0, RANDOM_SCALE, (n_pieces, len(coordinates.mean) + 1)))
+
+    return random_features
+
+
+def linear_starts(
+    init: str, n_init: int, problem: Problem[LinearPieces], coordinates: Coordinates | None = None
+) -> list[LinearStart]:
+    """The starts of one fit; "auto" alternates between "kmeans" and "random".
+
+    With one piece per maximum the problem is convex, and one start is enough. "random_features" needs the coordinates.
     """
     if is_affine_in_theta(problem.pieces):
         n_init = 1
+    if init == RANDOM_FEATURES:
+        assert coordinates is not None
+        return [random_in(coordinates)] * n_init
     kinds = ("kmeans", "random") if init == "auto" else (init,)
     return [LINEAR_STARTS[kinds[number % len(kinds)]] for number in range(n_init)]
 

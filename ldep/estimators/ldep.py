@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from ldep._sklearn import Interval, StrOptions, fit_context
 from ldep.conditioning import condition, resolve_alpha
 from ldep.estimators.linear import LinearPiecesClassifier, by_class
-from ldep.initialization import LINEAR_STARTS, at, linear_starts
+from ldep.initialization import LINEAR_STARTS, RANDOM_FEATURES, at, linear_starts
 from ldep.monotone import check_monotone
 from ldep.probability import class_probabilities, fit_slope, leads
 from ldep.samples import Samples
@@ -61,9 +61,10 @@ class LDEPClassifier(LinearPiecesClassifier):
         two classes only.
     solver_options : dict, default=None
         Further options of the solver, such as `{"cvx_solver": "MOSEK"}` for "dccp".
-    init : {"auto", "kmeans", "random"}, default="auto"
+    init : {"auto", "kmeans", "random", "random_features"}, default="auto"
         Where training starts: "kmeans" makes one piece per cluster of each class, "random" draws small weights, and
-        "auto" alternates between the two.
+        "auto" alternates between the two. "random" draws in the solver's coordinates, in which the features are
+        uncorrelated; "random_features" draws in those of X, as the paper does.
     n_init : int, default=1
         Number of starts. The lowest objective is kept.
     max_iter : int, default=None
@@ -145,7 +146,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         "penalty": [StrOptions({"norm", "variance"})],
         "solver": [StrOptions(set(SOLVERS))],
         "solver_options": [dict, None],
-        "init": [StrOptions({"auto", *LINEAR_STARTS})],
+        "init": [StrOptions({"auto", RANDOM_FEATURES, *LINEAR_STARTS})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
@@ -224,7 +225,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         with single_thread():
             self.alpha_ = resolve_alpha(self.alpha, samples, self.penalty)
             problem, coordinates = condition(samples, group_sizes, self.alpha_, self.penalty, monotone)
-        starts = linear_starts(self.init, self.n_init, problem)
+        starts = linear_starts(self.init, self.n_init, problem, coordinates)
         if resume:
             starts = [at(coordinates.to_solver(self._table_at_center(), self.center_))]
             if self.solver == "anneal":

@@ -14,8 +14,8 @@ Where the procedure stops, a kick perturbs theta, gives pieces that are active o
 procedure runs again from there. The result is kept if it is better. After `n_kicks` kicks in a row without success the
 solver ends. The objective never rises. `n_kicks=0` is the bare procedure.
 
-Where the objective is zero, every further subproblem has the value zero too, and the procedure ends. `min_iter` makes it
-go on: theta then moves inside the set of parameters without loss, and predictions change with it. DCCP compares the
+Where the objective is zero, every further subproblem has the value zero too, and the procedure ends. `min_iter` makes
+it go on: theta then moves inside the set of parameters without loss, and predictions change with it. DCCP compares the
 values of two subproblems, so that it solves two of them even where the first one has the value zero.
 
 References
@@ -97,7 +97,8 @@ def solve(
         kick = partial(perturbed, problem, rng=np.random.default_rng(0))
     kicks_left = n_kicks
     while True:
-        value, before, stopped, star = problem.objective(theta), lowest, False, None
+        value, before, stopped = problem.objective(theta), lowest, False
+        star: np.ndarray | None = None
         while not stopped and len(log.objective) < max_iter:
             previous, star = star, subtracted_pieces(problem, theta)
             if previous is not None and np.array_equal(star, previous):

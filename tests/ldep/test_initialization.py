@@ -3,9 +3,11 @@
 import numpy as np
 
 from ldep import initialization
+from ldep.conditioning import condition
 from ldep.initialization import bounding_boxes, kmeans, linear_starts, morphological_starts, random_offsets
 from ldep.pieces import LinearPieces, MorphologicalPieces
 from ldep.problem import Problem
+from ldep.samples import Samples
 from tests.support.problems import noisy_problem
 
 
@@ -17,6 +19,20 @@ def test_auto_alternates_between_the_two_linear_starts():
     problem = noisy_problem(0, 0.1)
     assert names(linear_starts("auto", 3, problem)) == ["kmeans", "random_weights", "kmeans"]
     assert names(linear_starts("random", 2, problem)) == ["random_weights"] * 2
+
+
+def test_random_features_are_drawn_in_the_coordinates_of_the_samples():
+    """Two columns that are almost equal: in the solver's coordinates their difference weighs as much as their sum."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(400, 1))
+    samples = Samples(common + 1e-3 * rng.normal(size=(400, 2)), np.sign(rng.normal(size=400)), np.ones(400))
+    problem, coordinates = condition(samples, (3, 3), 0.0)
+    (start,) = linear_starts("random_features", 1, problem, coordinates)
+    table = coordinates.to_user(start(problem, np.random.default_rng(1)))
+    drawn = np.random.default_rng(1).normal(0.0, initialization.RANDOM_SCALE, (6, 3))
+    np.testing.assert_allclose(table, drawn, atol=1e-9)
+    (plain,) = linear_starts("random", 1, problem)
+    assert np.abs(coordinates.to_user(plain(problem, np.random.default_rng(1)))).max() > 100 * np.abs(drawn).max()
 
 
 def test_a_convex_problem_starts_once():
