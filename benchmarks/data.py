@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from pipeline.config import catalogue
-from pipeline.config.params import Data
+from pipeline.config.params import Data, Split
 from pipeline.data.sources import choice
 from pipeline.stages import impute, split
 
@@ -30,7 +30,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     frame, _ = choice.fetch(catalogue.entry(name), Data())
     numbers, _ = impute.impute(frame)
     X, target = numbers.iloc[:, :-1].to_numpy(), frame.iloc[:, -1]
-    return X, np.asarray(target.cat.codes), split.assign(target)
+    return X, np.asarray(target.cat.codes), split.assign(target, Split()).test_fold[:, 0]
 
 
 def fold(name: str, number: int) -> Fold:

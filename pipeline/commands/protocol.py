@@ -63,13 +63,13 @@ def score(name: str, folder: Path) -> list[paper.Comparison]:
     """Cross-validate both SVCs on the files that the stages wrote."""
     frame = pd.read_parquet(paths.imputed(name, folder))
     X, y = frame.iloc[:, :-1].to_numpy(), np.asarray(frame.iloc[:, -1], dtype=str)
-    fold = folds.read(name, folder)
+    partition = folds.read(name, folder)
     rows = []
     for model, classifier in MODELS.items():
         start = time.monotonic()
         scores = []
-        for number in range(fold.max() + 1):
-            train, test = fold != number, fold == number
+        for number in range(partition.n_folds):
+            train, test = partition.train_rows(number), partition.test_rows(number)
             scaled = make_pipeline(StandardScaler(), classifier).fit(X[train], y[train])
             scores.append(100 * scaled.score(X[test], y[test]))
         mean, std = float(np.mean(scores)), float(np.std(scores, ddof=1))

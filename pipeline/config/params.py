@@ -38,6 +38,7 @@ class OwnData(Section):
 class Split(Section):
     folds: int = Field(default=5, ge=2, le=1000)
     seed: int = Field(default=1, ge=0, le=2**32 - 1)
+    repeats: int = Field(default=1, ge=1, le=100)
 
 
 class Execution(Section):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.common import file_lock, progress
-from pipeline.common.digests import digest, file_digest
+from pipeline.common.digests import file_digest
 from pipeline.common.errors import UserError, first_line, nearest
 from pipeline.config import paths
 from pipeline.config.models import check_models
@@ -29,7 +29,8 @@ def tune_on_all_rows(name: str, model: str, params: Params, root: Path = Path())
     check_models(params.model_copy(update={"models": [model]}))
     folder, state = root / paths.DATA, root / paths.STATE
     data = load_training_data(name, folder)
-    task = plan.study_task(name, model, None, params, digest(file_digest(paths.imputed(name, folder))), state)
+    data_digest = plan.fold_digest(file_digest(paths.imputed(name, folder)), data.partition, None)
+    task = plan.study_task(name, model, None, params, data_digest, state)
     with file_lock.locked(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
         store = Store(state / "fits")
         outcome = store.get(task.key)

@@ -24,9 +24,10 @@ def load_training_data(name: str, folder: Path = paths.DATA) -> TrainingData:
 @lru_cache(maxsize=2)
 def _load(name: str, folder: Path, versions: object) -> TrainingData:
     frame = read_imputed(name, folder)
-    fold = folds.read(name, folder)
-    if len(fold) != len(frame):
-        raise UserError(f"{name}: {len(frame)} rows, but folds for {len(fold)}; run `ldep split {name}` again.")
+    partition = folds.read(name, folder)
+    if len(partition.test_fold) != len(frame):
+        counts = f"{len(frame)} rows, but folds for {len(partition.test_fold)}"
+        raise UserError(f"{name}: {counts}; run `ldep split {name}` again.")
     y = np.asarray(frame.iloc[:, -1], dtype=str)
     X = np.ascontiguousarray(frame.iloc[:, :-1], dtype=np.float64)
-    return TrainingData(X, y, fold, [str(column) for column in frame.columns[:-1]], str(frame.columns[-1]))
+    return TrainingData(X, y, partition, [str(column) for column in frame.columns[:-1]], str(frame.columns[-1]))

@@ -16,6 +16,7 @@ from pipeline.execution.manifest import settings_digest
 from pipeline.execution.store import Store
 from pipeline.fitting import models, seeds
 from pipeline.fitting.fit import FitTask
+from pipeline.fitting.partition import Partition
 from pipeline.fitting.specs import Classifier
 from pipeline.fitting.study import StudyTask
 
@@ -24,8 +25,9 @@ from pipeline.fitting.study import StudyTask
 class Plan:
     dataset: str
     models: list[str]
-    folds: int
+    partition: Partition
     data_digest: str
+    """Digest of the rows and of all folds."""
     store: Store
     settings: dict[str, str] = field(default_factory=dict)
     """Digest of the settings of each model in params.yaml."""
@@ -35,26 +37,36 @@ class Plan:
     """The studies whose choice the fit of the same model and fold needs."""
     fits: dict[tuple[str, int], FitTask] = field(default_factory=dict)
 
+    @property
+    def folds(self) -> int:
+        """The number of folds, those of all repeats together."""
+        return self.partition.n_folds
+
     def key(self, model: str) -> str:
         """Digest of everything that the numbers of one model depend on."""
         return digest([self.fits[model, fold].key for fold in range(self.folds)])
 
 
-def make(name: str, params: Params, folds: int, folder: Path = paths.DATA, state: Path = paths.STATE) -> Plan:
+def make(name: str, params: Params, partition: Partition, folder: Path = paths.DATA, state: Path = paths.STATE) -> Plan:
     """Plan every model of params.models on one prepared data set."""
     files = {"imputed": paths.imputed(name, folder), "folds": paths.folds(name, folder)}
-    data_digest = digest([file_digest(path) for path in files.values()])
-    plan = Plan(name, list(params.models), folds, data_digest, Store(state / "fits"))
+    rows_digest, folds_digest = (file_digest(path) for path in files.values())
+    plan = Plan(name, list(params.models), partition, digest([rows_digest, folds_digest]), Store(state / "fits"))
     plan.settings = {model: settings_digest(model, params) for model in params.models}
     plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
-        for fold in range(folds):
-            study_key = ""
+        for fold in range(plan.folds):
+            data_digest, study_key = fold_digest(rows_digest, partition, fold), ""
             if params.classifiers[model].search:
                 plan.studies[model, fold] = study_task(name, model, fold, params, data_digest, state)
                 study_key = plan.studies[model, fold].key
             plan.fits[model, fold] = _fit_task(name, model, fold, params, data_digest, study_key)
     return plan
+
+
+def fold_digest(rows_digest: str, partition: Partition, fold: int | None) -> str:
+    """Digest of the rows and of what decides on the parts of one fold; `fold` None stands for a study of all rows."""
+    return digest(rows_digest, partition.identity(fold))
 
 
 def study_task(

@@ -48,18 +48,19 @@ def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
 
 
-def decision_table(plan: Plan, fold: np.ndarray, values: dict[tuple[str, int], np.ndarray]) -> pd.DataFrame:
+def decision_table(plan: Plan, values: dict[tuple[str, int], np.ndarray]) -> pd.DataFrame:
     """One row per row of the data set, in its order; one column per model that has decision values in every fold.
 
-    Each value comes from the fit that had not seen the row. `fold` is the test fold of each row.
+    Each value comes from the fit of the first repeat that had not seen the row. It is NaN where no fold tests the row.
     """
+    rows, first_repeat = len(plan.partition.test_fold), range(plan.partition.folds_per_repeat)
     columns = {}
     for model in plan.models:
-        if all((model, number) in values for number in range(plan.folds)):
-            columns[model] = np.empty(len(fold))
-            for number in range(plan.folds):
-                columns[model][fold == number] = values[model, number]
-    return pd.DataFrame(columns, index=range(len(fold)), dtype=np.float64)
+        if all((model, fold) in values for fold in first_repeat):
+            columns[model] = np.full(rows, np.nan)
+            for fold in first_repeat:
+                columns[model][plan.partition.test_rows(fold)] = values[model, fold]
+    return pd.DataFrame(columns, index=range(rows), dtype=np.float64)
 
 
 def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataFrame, root: Path = Path()) -> None:

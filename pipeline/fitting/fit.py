@@ -55,19 +55,19 @@ class FitResult:
 
 def run_fit(task: FitTask, data: TrainingData) -> FitResult:
     """Fit and evaluate. An error inside the model becomes a record with the status `failed`."""
-    train = data.fold != task.fold
+    train, test = data.train_rows(task.fold), data.test_rows(task.fold)
     shape = (int(train.sum()), data.X.shape[1])
     settings = models.settings_for(task.entry, task.chosen, *shape)
     record: dict[str, Any] = {"settings": settings, "solver": _solver(settings)}
     try:
-        pipe, measured = fit_and_evaluate(task, data, train, settings)
+        pipe, measured = fit_and_evaluate(task, data, train, test, settings)
     except Exception as error:
         return FitResult({**record, "status": "failed", "message": f"{type(error).__name__}: {error}"})
     record |= measured
     # The fit has succeeded. What else the model cannot do is left out, with a message.
     values, pipeline = None, None
     try:
-        values = unseen_decisions(pipe, data, ~train)
+        values = unseen_decisions(pipe, data, test)
     except Exception as error:
         add_message(record, "no decision values", error)
     if task.fold == MODEL_FOLD:
@@ -89,10 +89,10 @@ def add_message(record: dict[str, Any], what: str, error: Exception) -> None:
 
 
 def fit_and_evaluate(
-    task: FitTask, data: TrainingData, train: np.ndarray, settings: dict[str, Any]
+    task: FitTask, data: TrainingData, train: np.ndarray, test: np.ndarray, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     pipe = models.pipeline(task.entry, settings, task.impute, task.seed)
-    train_frame, test_frame = data.frame(train), data.frame(~train)
+    train_frame, test_frame = data.frame(train), data.frame(test)
     with one_core(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
@@ -101,7 +101,7 @@ def fit_and_evaluate(
         wall = time.perf_counter()
         predicted = pipe.predict(test_frame)
         predict_seconds = time.perf_counter() - wall
-        values = metrics.evaluate(pipe, test_frame, data.y[~train], predicted)
+        values = metrics.evaluate(pipe, test_frame, data.y[test], predicted)
     model = pipe[-1]
     return pipe, {
         "status": "ok",
@@ -114,7 +114,7 @@ def fit_and_evaluate(
         "iterations": iterations(model),
         "curve": curve(model),
         "classes": [str(label) for label in pipe.classes_],
-        "confusion": confusion_matrix(data.y[~train], predicted, labels=pipe.classes_).tolist(),
+        "confusion": confusion_matrix(data.y[test], predicted, labels=pipe.classes_).tolist(),
     }
 
 

@@ -29,7 +29,6 @@ from pipeline.fitting.trial import (
     TrialTask,
     inner_fold_count,
     run_trial,
-    training_rows,
 )
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -73,7 +72,7 @@ class TuningStudy:
     ) -> None:
         self.task, self.batch_seconds, self.on_trial = task, batch_seconds, on_trial
         self.trials = task.entry.trials or task.tuning.trials
-        self.inner_folds = inner_fold_count(data.y[training_rows(data, task.fold)], task.tuning.folds)
+        self.inner_folds = inner_fold_count(data, task.fold, task.tuning.folds, task.seed)
         self.study = open_study(task.journal)
         finished = finished_trials(self.study)
         if self._is_used_up(finished) and all(ERROR in trial.user_attrs for trial in finished):

@@ -8,16 +8,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.fitting.partition import Partition
+
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A prepared data set: X (m, n) as float64, y as strings, the test fold of each row."""
+    """A prepared data set: X (m, n) as float64, y as strings, and the folds of its rows."""
 
     X: np.ndarray
     y: np.ndarray
-    fold: np.ndarray
+    partition: Partition
     columns: list[str]
     target: str
+
+    @property
+    def n_folds(self) -> int:
+        """The number of outer folds, those of all repeats together."""
+        return self.partition.n_folds
+
+    def train_rows(self, fold: int | None) -> np.ndarray:
+        """A mask of the rows that a model of this fold is fitted on; of all rows if `fold` is None."""
+        return np.ones(len(self.y), dtype=bool) if fold is None else self.partition.train_rows(fold)
+
+    def test_rows(self, fold: int) -> np.ndarray:
+        """A mask of the rows that test a model of this fold."""
+        return self.partition.test_rows(fold)
+
+    def largest_training_part(self) -> int:
+        """The number of rows in the largest training part. With folds by time this is the last one."""
+        return max(int(self.train_rows(fold).sum()) for fold in range(self.n_folds))
 
     def frame(self, which: Any = slice(None)) -> pd.DataFrame:
         """Rows of X with their column names, which a logged pipeline expects.

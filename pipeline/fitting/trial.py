@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from pipeline.fitting import metrics, models, seeds
 from pipeline.fitting.one_core import one_core
+from pipeline.fitting.partition import Splits
 from pipeline.fitting.specs import Classifier, Impute
 from pipeline.fitting.training_data import TrainingData
 
@@ -51,17 +51,10 @@ class TrialResult:
     cpu_seconds: float
 
 
-def training_rows(data: TrainingData, fold: int | None) -> Any:
-    """An index of the rows outside an outer fold; of all rows if `fold` is None."""
-    return slice(None) if fold is None else data.fold != fold
-
-
-def inner_fold_count(y: np.ndarray, wanted: int) -> int:
-    """The number of inner folds: each needs a row of each class, so a rare class allows fewer."""
-    count = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
-    if count < 2:
-        raise ValueError("a class has a single row in the training part: no inner cross-validation is possible")
-    return count
+def inner_fold_count(data: TrainingData, fold: int | None, wanted: int, seed: int) -> int:
+    """The number of inner folds of a study: its parts need rows of each class, so a rare class allows fewer."""
+    rows = np.flatnonzero(data.train_rows(fold))
+    return data.partition.inner_fold_count(rows, data.y, wanted, seeds.derive(seed, "inner"))
 
 
 def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
@@ -97,11 +90,9 @@ def falls_behind(scores: FoldScores, best_scores: FoldScores, margin: float) -> 
     return float(np.mean([best_scores[number] - score for number, score in scores.items()])) > margin
 
 
-def _splits(task: TrialTask, data: TrainingData) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Row numbers of the training and the test part of each inner fold."""
-    rows = np.arange(len(data.y))[training_rows(data, task.fold)]
-    splitter = StratifiedKFold(task.inner_folds, shuffle=True, random_state=seeds.derive(task.seed, "inner"))
-    return [(rows[train], rows[test]) for train, test in splitter.split(rows, data.y[rows])]
+def _splits(task: TrialTask, data: TrainingData) -> Splits:
+    rows = np.flatnonzero(data.train_rows(task.fold))
+    return data.partition.inner_splits(rows, data.y, task.inner_folds, seeds.derive(task.seed, "inner"))
 
 
 def _score(task: TrialTask, data: TrainingData, number: int, train: np.ndarray, test: np.ndarray) -> float:

@@ -55,12 +55,12 @@ def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
     folder = root / paths.DATA
     rows = load_training_data(dataset, folder)
     # The size of a training fold decides on the solver, so that the model is fitted as it was measured.
-    settings = models.settings_for(entry, chosen, int((rows.fold != 0).sum()), rows.X.shape[1])
+    settings = models.settings_for(entry, chosen, rows.largest_training_part(), rows.X.shape[1])
     seed = seeds.derive(params.execution.seed, dataset, model, None, "fit")
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])
     # This key also covers the model's class and its code.
-    training_key = training.make(dataset, params, int(rows.fold.max()) + 1, folder, root / paths.STATE).key(model)
+    training_key = training.make(dataset, params, rows.partition, folder, root / paths.STATE).key(model)
     key = digest(
         "final",
         training_key,

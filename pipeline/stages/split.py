@@ -9,35 +9,32 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import UserError
-from pipeline.common.files import write_text
 from pipeline.config import paths
 from pipeline.config.params import Split
+from pipeline.data import folds
 from pipeline.data.stage_files import read_raw
+from pipeline.fitting.partition import Partition, stratified_folds
 
 log = logging.getLogger(__name__)
 
 
 def run(name: str, params: Split, folder: Path = paths.DATA) -> None:
-    """Write data/folds/NAME.csv: row, fold (the fold in which the row is tested), both from 0."""
+    """Write data/folds/NAME.csv: the fold in which each row is tested, in each repeat."""
     target = read_raw(name, folder).iloc[:, -1]
     try:
-        fold = assign(target, params.folds, params.seed)
+        partition = assign(target, params)
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
-    table = pd.DataFrame({"row": np.arange(len(fold)), "fold": fold})
-    write_text(paths.folds(name, folder), table.to_csv(index=False, lineterminator="\n"))
-    log.info("%s: %d rows in %d folds.", name, len(fold), params.folds)
+    folds.write(name, partition, folder)
+    repeated = f", {partition.repeats} times" if partition.repeats > 1 else ""
+    log.info("%s: %d rows in %d folds%s.", name, len(target), params.folds, repeated)
 
 
-def assign(target: pd.Series, folds: int = 5, seed: int = 1) -> np.ndarray:
-    """Return the test fold of each row: StratifiedKFold(folds, shuffle=True, random_state=seed)."""
-    from sklearn.model_selection import StratifiedKFold
-
+def assign(target: pd.Series, params: Split) -> Partition:
+    """Stratified folds. Repeat r is shuffled with the seed `split.seed` + r."""
     smallest = target.value_counts().min()
-    if smallest < folds:
-        raise UserError(f"the rarer class has {smallest} rows, too few for split.folds: {folds}.")
-    fold = np.full(len(target), -1)
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    for number, (_, test) in enumerate(splitter.split(np.zeros(len(target)), np.asarray(target, dtype=str))):
-        fold[test] = number
-    return fold
+    if smallest < params.folds:
+        raise UserError(f"the rarer class has {smallest} rows, too few for split.folds: {params.folds}.")
+    y = np.asarray(target, dtype=str)
+    repeats = [stratified_folds(y, params.folds, (params.seed + repeat) % 2**32) for repeat in range(params.repeats)]
+    return Partition(np.column_stack(repeats))

@@ -31,7 +31,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
     check_models(params)
     folder, state = root / paths.DATA, root / paths.STATE
     data = load_training_data(name, folder)
-    training_plan = plan.make(name, params, int(data.fold.max()) + 1, folder, state)
+    training_plan = plan.make(name, params, data.partition, folder, state)
     provenance = Provenance.read(name, folder)
     with file_lock.locked(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
         started = time.monotonic()
@@ -50,7 +50,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         if tracker is not None:
             tracker.close()
         table = result_files.tidy(training_plan, scheduler.records, provenance.source)
-        decisions = result_files.decision_table(training_plan, data.fold, scheduler.decisions)
+        decisions = result_files.decision_table(training_plan, scheduler.decisions)
         result_files.write(training_plan, scheduler.records, table, decisions, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker is not None else ""
         log.info("%s: %d models in %.0f s%s.", name, len(training_plan.models), time.monotonic() - started, cost)

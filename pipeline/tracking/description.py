@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pipeline.fitting.partition import Partition
 from pipeline.tracking import settings
 from pipeline.tracking.run_record import Folds, RunRecord
 
@@ -12,7 +13,7 @@ def text(record: RunRecord) -> str:
     rows, features = record.rows.X.shape
     paragraphs = [
         f"**{record.model}** on **{record.dataset}** ({rows:,} rows, {features} features, from "
-        f"{record.provenance.source}), {record.plan.folds}-fold cross-validation."
+        f"{record.provenance.source}), {_cross_validation(record.plan.partition)}."
     ]
     accuracies = [fit["metrics"]["accuracy"] for fit in record.successful]
     if accuracies:
@@ -28,6 +29,15 @@ def text(record: RunRecord) -> str:
         "per iteration. *Artifacts*: `confusion.png` counts the errors of all test folds.",
     ]
     return "\n\n".join(paragraphs)
+
+
+def _cross_validation(partition: Partition) -> str:
+    kind = f"{partition.folds_per_repeat}-fold cross-validation"
+    if partition.group is not None:
+        kind += " by groups"
+    if partition.time is not None:
+        kind += " by time"
+    return kind if partition.repeats == 1 else f"{kind}, {partition.repeats} times"
 
 
 def _fold_table(folds: Folds) -> str:

@@ -16,12 +16,13 @@ from sklearn.datasets import make_moons
 from sklearn.naive_bayes import GaussianNB
 
 from pipeline.config import params, paths
+from pipeline.data import folds
 from pipeline.stages import split
 
 COLUMNS = ["left", "right"]
 
 
-def prepare(root: Path, rows: int = 90, missing: bool = False) -> None:
+def prepare(root: Path, rows: int = 90, missing: bool = False, repeats: int = 1) -> None:
     """The files that impute and split would have written."""
     X, y = make_moons(rows, noise=0.25, random_state=0)
     frame = pd.DataFrame(X, columns=COLUMNS)
@@ -31,10 +32,8 @@ def prepare(root: Path, rows: int = 90, missing: bool = False) -> None:
     path = paths.imputed("tiny", root / paths.DATA)
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.to_parquet(path, index=False)
-    folds = paths.folds("tiny", root / paths.DATA)
-    folds.parent.mkdir(parents=True, exist_ok=True)
-    assigned = split.assign(frame["label"], 3, 1)
-    pd.DataFrame({"row": range(rows), "fold": assigned}).to_csv(folds, index=False)
+    partition = split.assign(frame["label"], params.Split(folds=3, repeats=repeats))
+    folds.write("tiny", partition, root / paths.DATA)
 
 
 def values(**sections: Any) -> dict[str, Any]:

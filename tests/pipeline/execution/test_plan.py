@@ -10,6 +10,7 @@ from typing import Any
 import optuna
 import pytest
 
+from pipeline.data import folds
 from pipeline.execution import code_version, plan
 from tests.support import tiny
 
@@ -39,7 +40,7 @@ def edited(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def key(**entry: Any) -> str:
     params = tiny.checked(models=["model"], classifiers={"model": {"class": OUTER, **entry}})
-    return plan.make("tiny", params, 3).key("model")
+    return plan.make("tiny", params, folds.read("tiny")).key("model")
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,21 @@ def test_infinity_is_not_null(root):
     assert len(keys) == 4
     keys = {key(search={"max_samples": {"choices": [1.0, value]}}) for value in (float("inf"), None)}
     assert len(keys) == 2
+
+
+def test_more_repeats_leave_the_keys_of_the_first_one(root):
+    params = tiny.checked()
+    before = plan.make("tiny", params, folds.read("tiny"))
+    tiny.prepare(root, repeats=2)
+    after = plan.make("tiny", params, folds.read("tiny"))
+    assert (before.folds, after.folds) == (3, 6)
+    assert {task: fit.key for task, fit in after.fits.items() if task[1] < 3} == {
+        task: fit.key for task, fit in before.fits.items()
+    }
+    assert {task: study.key for task, study in after.studies.items() if task[1] < 3} == {
+        task: study.key for task, study in before.studies.items()
+    }
+    assert before.key("svc") != after.key("svc")
 
 
 def test_another_optuna_is_another_study(root, monkeypatch):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pipeline.common.errors import UserError
+from pipeline.data import folds
 from pipeline.execution import plan, pools
 from pipeline.execution.inputs import load_training_data
 from pipeline.execution.listeners import BackgroundListener, Listener
@@ -30,7 +31,7 @@ from tests.support import tiny
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     tiny.prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
-    return plan.make("tiny", tiny.checked(), 3)
+    return plan.make("tiny", tiny.checked(), folds.read("tiny"))
 
 
 class Waiting(Listener):

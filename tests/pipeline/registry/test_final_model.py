@@ -38,7 +38,7 @@ def test_models_within_the_tolerance_are_equal_and_one_that_explains_itself_come
 def test_the_solver_is_that_of_the_cross_validation(trained_project):
     """A budget that all rows exceed, and the rows of a training fold do not."""
     rows = load_training_data(NAME)
-    inside, features = int((rows.fold != 0).sum()), rows.X.shape[1]
+    inside, features = rows.largest_training_part(), rows.X.shape[1]
     seconds = (ccp_seconds(inside, features, 2, 2) + ccp_seconds(len(rows.X), features, 2, 2)) / 2
     entry = {
         "class": "ldep.LDEPClassifier",

@@ -24,10 +24,12 @@ from pipeline.commands import tune
 from pipeline.common.errors import UserError
 from pipeline.config.models import check_models
 from pipeline.config.params import check
+from pipeline.data import folds
 from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, result_files, results, training_progress
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.budget import ccp_seconds
+from pipeline.fitting.partition import Partition
 from pipeline.stages import train
 from tests.support import tiny
 
@@ -87,7 +89,7 @@ def test_the_decision_values_of_rows_that_a_fit_had_not_seen_are_kept(root):
     assert list(values.columns) == ["svc", "bayes"]
     data = load_training_data("tiny")
     for number in range(3):
-        train_rows, test_rows = data.fold != number, data.fold == number
+        train_rows, test_rows = data.train_rows(number), data.test_rows(number)
         pipe = make_pipeline(StandardScaler(), SVC()).fit(data.X[train_rows], data.y[train_rows])
         np.testing.assert_array_equal(values["svc"][test_rows], pipe.decision_function(data.X[test_rows]))
         pipe = make_pipeline(StandardScaler(), GaussianNB()).fit(data.X[train_rows], data.y[train_rows])
@@ -124,9 +126,9 @@ def test_lost_decision_values_of_a_stored_fit_are_computed_again(root, damage):
 def test_a_fit_gets_its_rows_in_the_layout_of_the_array(root):
     """In the other one a linear SVC on kr-vs-kp has 96.9 %, not the paper's 96.8: sums differ in the last bit."""
     rows = load_training_data("tiny")
-    frame = rows.frame(rows.fold != 0)
+    frame = rows.frame(rows.train_rows(0))
     assert list(frame.columns) == tiny.COLUMNS
-    np.testing.assert_array_equal(frame.to_numpy(), rows.X[rows.fold != 0])
+    np.testing.assert_array_equal(frame.to_numpy(), rows.X[rows.train_rows(0)])
     assert frame.to_numpy().flags.c_contiguous
 
 
@@ -142,7 +144,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(root, monkeypatch)
 
 
 def test_boundaries_are_in_the_order_of_the_models(root):
-    made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), 1)
+    made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), Partition(np.zeros((90, 1), dtype=int)))
     record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
     records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
     result_files.write(made, records, result_files.tidy(made, records, "file"), pd.DataFrame(index=range(90)))
@@ -152,10 +154,25 @@ def test_boundaries_are_in_the_order_of_the_models(root):
 def test_the_bars_of_the_models_are_below_the_bar_of_the_data_sets(root):
     params = tiny.checked()
     with tqdm(total=2) as outer:
-        shown = training_progress.TerminalProgress(plan.make("tiny", params, 3), params)
+        shown = training_progress.TerminalProgress(plan.make("tiny", params, folds.read("tiny")), params)
         places = [abs(bar.pos) for bar in (outer, *shown.bars.values())]
         shown.close()
     assert places == [0, 1, 2, 3]
+
+
+def test_repeats_add_folds_and_leave_the_first_ones(root):
+    train.run("tiny", tiny.checked(models=["svc"]))
+    once, decisions, before = results.read("tiny"), results.read_decisions("tiny"), stored(root)
+    tiny.prepare(root, repeats=3)
+    train.run("tiny", tiny.checked(models=["svc"]))
+    table = results.read("tiny")
+    assert sorted(table["fold"].unique()) == list(range(9))
+    pd.testing.assert_frame_equal(table[table["fold"] < 3].reset_index(drop=True), once)  # the stored fits
+    assert {name: stored(root)[name] for name in before} == before
+    pd.testing.assert_frame_equal(results.read_decisions("tiny"), decisions)  # of the first repeat
+    means = json.loads((root / "metrics/sets/tiny.json").read_text())
+    assert means["svc"] == round(table.query("metric == 'accuracy'")["value"].mean(), 6)
+    assert len(pd.read_csv(root / "plots/tiny/scores.csv")) == 9
 
 
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(root):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.data import folds
 from pipeline.data.provenance import Provenance
 from pipeline.execution import plan
 from pipeline.execution.inputs import load_training_data
@@ -17,9 +18,9 @@ from tests.support import tracked
 @pytest.fixture
 def record(root: Path, monkeypatch: pytest.MonkeyPatch) -> RunRecord:
     monkeypatch.chdir(root)
-    made = plan.make("tiny", tracked.params(), 3)
-    folds = {fold: {**made.store.get(made.fits["svc", fold].key), "tuning": {}} for fold in range(3)}
-    return RunRecord(made, "svc", folds, load_training_data("tiny"), Provenance("file"))
+    made = plan.make("tiny", tracked.params(), folds.read("tiny"))
+    records = {fold: {**made.store.get(made.fits["svc", fold].key), "tuning": {}} for fold in range(3)}
+    return RunRecord(made, "svc", records, load_training_data("tiny"), Provenance("file"))
 
 
 @pytest.mark.parametrize(

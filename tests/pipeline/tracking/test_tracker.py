@@ -6,6 +6,7 @@ import mlflow
 import pytest
 
 from pipeline.common.errors import UserError
+from pipeline.data import folds
 from pipeline.data.provenance import Provenance
 from pipeline.execution import plan
 from pipeline.execution.inputs import load_training_data
@@ -50,7 +51,7 @@ def test_a_run_that_another_pipeline_finished_meanwhile_is_not_written_again(cli
     """Both begin before either has written; the second finds the run of the first."""
     checked = tracked.params()
     rows = load_training_data("tiny")
-    plans = [plan.make("tiny", checked, 3) for _ in range(2)]
+    plans = [plan.make("tiny", checked, folds.read("tiny")) for _ in range(2)]
     whole = tracked.runs(client)["svc"]
     client.delete_run(whole.info.run_id)
     trackers = [tracker.Tracker(checked.tracking, made, rows, Provenance("file"), root) for made in plans]
