@@ -70,8 +70,7 @@ def run(
             ("own_data", name): own.model_dump(exclude_defaults=True),
             ("datasets",): [name],
             ("models",): models,
-            ("tuning", "metric"): metric,
-            ("register", "metric"): metric,
+            ("metric",): metric,
         },
         params,
     )

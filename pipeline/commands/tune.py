@@ -20,7 +20,7 @@ def run(name: str, model: str, params: Params, trials: int | None = None, root: 
     outcome = tune_on_all_rows(name, model, with_trials(params, model, trials), root)
     record = {"dataset": name, "model": model, **outcome}
     write_json(root / paths.TUNED / f"{name}.{model}.json", record, infinite=True)
-    log.info("%s, %s: %s %.4f with %s.", name, model, params.tuning.metric, outcome["value"], outcome["chosen"])
+    log.info("%s, %s: %s %.4f with %s.", name, model, params.metric, outcome["value"], outcome["chosen"])
     return record
 
 

@@ -25,22 +25,23 @@ def link(experiment: str, view: str) -> str:
     return f"#/experiments/{experiment}/runs?{SHARE_KEY}={view}&{WORKFLOW}={WORKFLOW_OF_TRAINING}"
 
 
-def grouped_view(title: str, tag: str, metrics: Sequence[str]) -> str:
-    """A view of the runs, grouped by the value of a tag, the best accuracy first, with some metrics as columns."""
-    return json.dumps({"name": title, "createdAt": int(time.time() * 1000), "state": json.dumps(state(tag, metrics))})
+def grouped_view(title: str, tag: str, columns: Sequence[str], ascending: bool) -> str:
+    """A view of the runs, grouped by the value of a tag, with some columns, sorted by the first of them."""
+    saved = json.dumps(state(tag, columns, ascending))
+    return json.dumps({"name": title, "createdAt": int(time.time() * 1000), "state": saved})
 
 
-def state(tag: str, metrics: Sequence[str]) -> dict[str, object]:
+def state(tag: str, columns: Sequence[str], ascending: bool) -> dict[str, object]:
     """Every field that the UI saves, whether or not it matters here: the UI does not fill in missing ones."""
     return {
         "searchFilter": "",
-        "orderByKey": "metrics.`accuracy`",
-        "orderByAsc": False,
+        "orderByKey": columns[0],
+        "orderByAsc": ascending,
         "startTime": "ALL",
         "lifecycleFilter": "Active",
         "modelVersionFilter": "All Runs",
         "datasetsFilter": [],
-        "selectedColumns": [f"metrics.`{name}`" for name in metrics],
+        "selectedColumns": list(columns),
         "columnOrder": [],
         "columnWidths": {},
         "runsExpanded": {},

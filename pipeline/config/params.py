@@ -13,7 +13,8 @@ from pipeline.common import identifiers
 from pipeline.common.errors import UserError, nearest, short
 from pipeline.config import catalogue, paths
 from pipeline.config.yaml_file import read_yaml
-from pipeline.fitting.specs import Classifier, Impute, MetricName, Section, Tuning
+from pipeline.fitting.metrics import COST
+from pipeline.fitting.specs import Classifier, Costs, Impute, MetricName, Section, Tuning
 
 MOST_PROBLEMS = 20  # in one message
 
@@ -61,7 +62,6 @@ class Tracking(Section):
 
 
 class Register(Section):
-    metric: MetricName = "accuracy"
     tolerance: float = Field(default=0.001, ge=0, le=1)
     margin: float = Field(default=0, ge=0, le=1)
     candidates: list[Name] = Field(default_factory=list)
@@ -74,6 +74,8 @@ class Params(Section):
     own_data: dict[Name, OwnData] = Field(default_factory=dict)
     impute: Impute = Impute()
     split: Split = Split()
+    metric: MetricName = "accuracy"
+    costs: Costs | None = None
     models: list[Name] = Field(default_factory=list)
     classifiers: dict[Name, Classifier] = Field(default_factory=dict)
     tuning: Tuning = Tuning()
@@ -81,6 +83,12 @@ class Params(Section):
     tracking: Tracking = Tracking()
     # A model has a method `register` already.
     register_: Register = Field(default=Register(), alias="register")
+
+    @model_validator(mode="after")
+    def _costs_are_known(self) -> Params:
+        if self.metric == COST and self.costs is None:
+            raise ValueError("metric: cost needs costs, such as 'costs: {false_positive: 1.0, false_negative: 5.0}'")
+        return self
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Params:

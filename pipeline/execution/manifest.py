@@ -30,8 +30,9 @@ def write(folder: Path, data: Path, settings: dict[str, str]) -> None:
 def settings_digest(model: str, params: Params) -> str:
     """Digest of everything in params.yaml that the numbers of one model depend on."""
     entry = params.classifiers[model]
-    tuning = params.tuning.model_dump() if entry.search else None
-    return digest(entry.model_dump(), tuning, params.impute.model_dump(), params.execution.seed)
+    tuning = [params.tuning.model_dump(), params.metric] if entry.search else None
+    costs = params.costs.model_dump() if params.costs is not None else None
+    return digest(entry.model_dump(), tuning, costs, params.impute.model_dump(), params.execution.seed)
 
 
 def check_file(path: Path, data: Path) -> None:

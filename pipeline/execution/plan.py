@@ -26,6 +26,8 @@ class Plan:
     dataset: str
     models: list[str]
     partition: Partition
+    metric: str
+    """The metric that decides."""
     data_digest: str
     """Digest of the rows and of all folds."""
     store: Store
@@ -51,7 +53,8 @@ def make(name: str, params: Params, partition: Partition, folder: Path = paths.D
     """Plan every model of params.models on one prepared data set."""
     files = {"imputed": paths.imputed(name, folder), "folds": paths.folds(name, folder)}
     rows_digest, folds_digest = (file_digest(path) for path in files.values())
-    plan = Plan(name, list(params.models), partition, digest([rows_digest, folds_digest]), Store(state / "fits"))
+    data_digest = digest([rows_digest, folds_digest])
+    plan = Plan(name, list(params.models), partition, params.metric, data_digest, Store(state / "fits"))
     plan.settings = {model: settings_digest(model, params) for model in params.models}
     plan.md5 = {kind: file_digest(path, "md5") for kind, path in files.items()}
     for model in params.models:
@@ -79,7 +82,8 @@ def study_task(
     journal = digest(
         "study",
         _dump(entry, {"class_", "params", "search", "first", "while_tuning"}),
-        tuning.model_dump(include={"folds", "metric", "behind"}),
+        tuning.model_dump(include={"folds", "behind"}),
+        params.metric,
         optuna.__version__,
         *_shared_dependencies(entry, params, data_digest, fold, seed),
     )
@@ -89,6 +93,8 @@ def study_task(
         entry=entry,
         impute=params.impute,
         tuning=tuning,
+        metric=params.metric,
+        costs=params.costs,
         seed=seed,
         key=digest(journal, entry.trials or tuning.trials, tuning.seconds),
         journal=state / "studies" / f"{journal}.journal",
@@ -110,6 +116,7 @@ def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str
         fold=fold,
         entry=entry,
         impute=params.impute,
+        costs=params.costs,
         seed=seed,
         key=key,
         chosen={},
@@ -120,7 +127,8 @@ def _shared_dependencies(entry: Classifier, params: Params, data_digest: str, fo
     # With the scope `dataset`, the digest of the data covers imputation.
     impute = params.impute.model_dump() if params.impute.scope == "fold" else None
     code = [code_digest(path) for path in models.classes(entry)]
-    return [code, impute, data_digest, fold, seed]
+    costs = params.costs.model_dump() if params.costs is not None else None
+    return [code, impute, data_digest, fold, seed, costs]
 
 
 def _dump(entry: Classifier, fields: set[str]) -> dict[str, Any]:

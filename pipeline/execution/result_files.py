@@ -74,7 +74,7 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataF
         ],
         columns=CURVE_COLUMNS,
     )
-    accuracy = table[table["metric"] == "accuracy"]
+    deciding = table[table["metric"] == plan.metric]
     write_table(table, folder / TABLE)
     write_table(curves, folder / CURVES)
     with replacing(folder / DECISIONS) as part:
@@ -86,11 +86,11 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataF
     else:
         (folder / BOUNDARIES).unlink(missing_ok=True)
     manifest.write(folder, root / paths.DATA, plan.settings)
-    values = accuracy.groupby("model", sort=False)["value"]
+    values = deciding.groupby("model", sort=False)["value"]
     means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
     write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})
     plots = root / paths.PLOTS / name
-    write_table(accuracy[["model", "fold", "value"]].rename(columns={"value": "accuracy"}), plots / "scores.csv")
+    write_table(deciding[["model", "fold", "value"]], plots / "scores.csv")
     first = curves[curves["fold"] == 0].drop(columns="fold")
     # Hinge sums and mean cross-entropies on one axis: each as a share of where it began.
     start = first.groupby("model")["objective"].transform("first")

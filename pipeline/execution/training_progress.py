@@ -14,6 +14,7 @@ import numpy as np
 from pipeline.config.params import Params
 from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
+from pipeline.fitting.metrics import METRICS
 
 log = logging.getLogger(__name__)
 
@@ -24,23 +25,24 @@ class LogProgress(Listener):
     def __init__(self, plan: Plan) -> None:
         self.plan, self.started = plan, time.monotonic()
         self.scores: dict[str, list[float | None]] = {model: [] for model in plan.models}
-        self.reused = dict.fromkeys(plan.models, 0)
+        self.metric = METRICS[plan.metric]
+        self.reused, self.failed = dict.fromkeys(plan.models, 0), dict.fromkeys(plan.models, 0)
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
-        self.scores[model].append(record.get("metrics", {}).get("accuracy"))
+        self.scores[model].append(record.get("metrics", {}).get(self.plan.metric))
         self.reused[model] += stored
+        self.failed[model] += record["status"] == "failed"
         if len(self.scores[model]) == self.plan.folds:
             self.show(f"{self.plan.dataset}, {model}: {self.summary(model)}")
 
     def summary(self, model: str) -> str:
-        percent = [100 * score for score in self.scores[model] if score is not None]
-        failed = self.plan.folds - len(percent)
-        text = "no result"
-        if percent:
-            deviation = np.std(percent, ddof=1) if len(percent) > 1 else 0
-            text = f"{np.mean(percent):.1f} ± {deviation:.1f}"
-        if failed:
-            text += f", FAILED on {failed} of {self.plan.folds} folds"
+        values = [score for score in self.scores[model] if score is not None]
+        text = f"no {self.plan.metric}"
+        if values:
+            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+            text = f"{self.plan.metric} {self.metric.text(float(np.mean(values)), deviation)}"
+        if self.failed[model]:
+            text += f", FAILED on {self.failed[model]} of {self.plan.folds} folds"
         if self.reused[model]:
             text += f" ({self.reused[model]} of {self.plan.folds} folds reused)"
         return f"{text}, {time.monotonic() - self.started:.0f} s since the start"
@@ -69,7 +71,7 @@ class TerminalProgress(LogProgress):
 
     def trial_finished(self, model: str, fold: int, best: float) -> None:
         if model in self.bars:
-            self.bars[model].set_postfix_str(f"best inner {100 * best:.1f}", refresh=False)
+            self.bars[model].set_postfix_str(f"best inner {self.metric.text(best)}", refresh=False)
             self.bars[model].update()
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
@@ -78,7 +80,11 @@ class TerminalProgress(LogProgress):
         successful = [score for score in self.scores[model] if score is not None]
         # There is no event for trials that were in the journal already: a finished fold corrects the count.
         bar.n = max(bar.n, finished * bar.total // self.plan.folds)
-        bar.set_postfix_str(f"best {100 * max(successful):.1f}" if successful else "failed")
+        if successful:
+            best = max(successful) if self.metric.higher_is_better else min(successful)
+            bar.set_postfix_str(f"best {self.metric.text(best)}")
+        elif self.failed[model]:
+            bar.set_postfix_str("failed")
 
     def show(self, text: str) -> None:
         """Print nothing: the bar shows it."""

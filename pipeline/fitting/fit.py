@@ -17,7 +17,7 @@ from pipeline.fitting import metrics, models
 from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.metrics import finite
 from pipeline.fitting.one_core import one_core
-from pipeline.fitting.specs import Classifier, Impute
+from pipeline.fitting.specs import Classifier, Costs, Impute
 from pipeline.fitting.training_data import TrainingData
 
 CURVE_POINTS = 40
@@ -35,6 +35,7 @@ class FitTask:
     fold: int
     entry: Classifier
     impute: Impute
+    costs: Costs | None
     seed: int
     key: str
     chosen: dict[str, Any]
@@ -101,7 +102,7 @@ def fit_and_evaluate(
         wall = time.perf_counter()
         predicted = pipe.predict(test_frame)
         predict_seconds = time.perf_counter() - wall
-        values = metrics.evaluate(pipe, test_frame, data.y[test], predicted)
+        values = metrics.evaluate(pipe, test_frame, data.y[test], predicted, metrics.classes_of(data.y, task.costs))
     model = pipe[-1]
     return pipe, {
         "status": "ok",

@@ -111,9 +111,15 @@ def _metric(name: str) -> str:
 MetricName = Annotated[str, AfterValidator(_metric)]
 
 
+class Costs(Section):
+    """The cost of each kind of error. Of two classes the rarer one is the positive one."""
+
+    false_positive: float = Field(ge=0, allow_inf_nan=False)
+    false_negative: float = Field(ge=0, allow_inf_nan=False)
+
+
 class Tuning(Section):
     trials: int = Field(default=20, ge=1, le=100_000)
     seconds: float = Field(default=3600, gt=0, allow_inf_nan=False)
     folds: int = Field(default=3, ge=2, le=100)
-    metric: MetricName = "accuracy"
     behind: float = Field(default=0.03, ge=0, le=1)

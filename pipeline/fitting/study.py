@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.storages import JournalStorage
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from pipeline.fitting import models, seeds
 from pipeline.fitting.journal import Journal
-from pipeline.fitting.specs import Classifier, Impute, Tuning
+from pipeline.fitting.metrics import METRICS
+from pipeline.fitting.specs import Classifier, Costs, Impute, Tuning
 from pipeline.fitting.training_data import TrainingData
 from pipeline.fitting.trial import (
     FoldScores,
@@ -52,6 +54,8 @@ class StudyTask:
     entry: Classifier
     impute: Impute
     tuning: Tuning
+    metric: str
+    costs: Costs | None
     seed: int
     key: str
     journal: Path
@@ -73,12 +77,12 @@ class TuningStudy:
         self.task, self.batch_seconds, self.on_trial = task, batch_seconds, on_trial
         self.trials = task.entry.trials or task.tuning.trials
         self.inner_folds = inner_fold_count(data, task.fold, task.tuning.folds, task.seed)
-        self.study = open_study(task.journal)
+        self.study = open_study(task.journal, task.metric)
         finished = finished_trials(self.study)
         if self._is_used_up(finished) and all(ERROR in trial.user_attrs for trial in finished):
             # Trials that failed are tried again, as fits are: there may have been too little memory.
             task.journal.unlink()
-            self.study = open_study(task.journal)
+            self.study = open_study(task.journal, task.metric)
         self.scores_by_setting = scores_by_setting(self.study)
         self.trial: optuna.Trial | None = None
 
@@ -98,7 +102,8 @@ class TuningStudy:
             impute=task.impute,
             fold=task.fold,
             inner_folds=self.inner_folds,
-            metric=task.tuning.metric,
+            metric=task.metric,
+            costs=task.costs,
             seed=task.seed,
             known_scores=self._scores_of(self.trial),
             best_scores=self._best_scores(),
@@ -155,7 +160,7 @@ class TuningStudy:
 
     def _best_scores(self) -> FoldScores:
         complete = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        return dict(_best(complete).intermediate_values) if complete else {}
+        return dict(_best(self.study, complete).intermediate_values) if complete else {}
 
 
 def run_study(task: StudyTask, data: TrainingData, on_trial: TrialCallback = ignore_trial) -> dict[str, Any]:
@@ -166,12 +171,12 @@ def run_study(task: StudyTask, data: TrainingData, on_trial: TrialCallback = ign
     return study.outcome()
 
 
-def open_study(journal: Path) -> optuna.Study:
-    """Open a journal, or create it. A trial that was interrupted is marked as failed."""
+def open_study(journal: Path, metric: str) -> optuna.Study:
+    """Open the journal of a study by this metric, or create it. A trial that was interrupted is marked as failed."""
     study = optuna.create_study(
         storage=JournalStorage(Journal(journal)),
         study_name=NAME,
-        direction="maximize",
+        direction="maximize" if METRICS[metric].higher_is_better else "minimize",
         load_if_exists=True,
     )
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
@@ -208,9 +213,11 @@ def _identifier(params: dict[str, Any]) -> str:
     return json.dumps(params, sort_keys=True)
 
 
-def _best(complete: list[FrozenTrial]) -> FrozenTrial:
-    """The trial with the highest value; of equal ones the first."""
-    return max(complete, key=lambda trial: (trial.value, -trial.number))
+def _best(study: optuna.Study, complete: list[FrozenTrial]) -> FrozenTrial:
+    """The trial with the best value; of equal ones the first."""
+    values = np.array([trial.value for trial in complete], dtype=float)
+    best = values.argmax() if study.direction == StudyDirection.MAXIMIZE else values.argmin()
+    return complete[int(best)]
 
 
 def outcome(study: optuna.Study, trials: int, seconds: float, model: str) -> dict[str, Any]:
@@ -220,7 +227,7 @@ def outcome(study: optuna.Study, trials: int, seconds: float, model: str) -> dic
     complete = [trial for trial in finished if trial.state == TrialState.COMPLETE]
     if not complete:
         raise ValueError(f"tuning {model}: no trial of {len(finished)} succeeded; the last: {errors[-1]}")
-    best = _best(complete)
+    best = _best(study, complete)
     used, cpu_used = total_cost(study, finished).tolist()
     stopped_early = f"tuning stopped after {len(finished)} of {trials} trials: {seconds:g} s"
     return {

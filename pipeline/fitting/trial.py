@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.fitting import metrics, models, seeds
+from pipeline.fitting.metrics import METRICS, Metric
 from pipeline.fitting.one_core import one_core
 from pipeline.fitting.partition import Splits
-from pipeline.fitting.specs import Classifier, Impute
+from pipeline.fitting.specs import Classifier, Costs, Impute
 from pipeline.fitting.training_data import TrainingData
 
 FoldScores = dict[int, float]
@@ -33,6 +34,7 @@ class TrialTask:
     fold: int | None
     inner_folds: int
     metric: str
+    costs: Costs | None
     seed: int
     known_scores: FoldScores
     best_scores: FoldScores
@@ -72,7 +74,8 @@ def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
                         break
                     score, fitted = _score(task, data, number, train, test), True
                 scores[number] = score
-                if number + 1 < task.inner_folds and falls_behind(scores, task.best_scores, task.margin):
+                last = number + 1 == task.inner_folds
+                if not last and falls_behind(scores, task.best_scores, task.margin, METRICS[task.metric]):
                     pruned = True
                     break
     except Exception as caught:
@@ -80,14 +83,14 @@ def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
     return TrialResult(scores, pruned, error, time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def falls_behind(scores: FoldScores, best_scores: FoldScores, margin: float) -> bool:
-    """Whether the mean over the folds so far is more than `margin` below the best trial's mean over the same folds.
+def falls_behind(scores: FoldScores, best_scores: FoldScores, margin: float, metric: Metric) -> bool:
+    """Whether the mean over the folds so far is more than `margin` worse than the best trial's over the same folds.
 
     Optuna's WilcoxonPruner cannot act on three folds: their smallest p-value is 1/8.
     """
     if not best_scores:
         return False
-    return float(np.mean([best_scores[number] - score for number, score in scores.items()])) > margin
+    return float(np.mean([metric.gain(best_scores[number], score) for number, score in scores.items()])) > margin
 
 
 def _splits(task: TrialTask, data: TrainingData) -> Splits:
@@ -100,7 +103,9 @@ def _score(task: TrialTask, data: TrainingData, number: int, train: np.ndarray, 
     pipe = models.pipeline(task.entry, settings, task.impute, seeds.derive(task.seed, "fit", number))
     pipe.fit(data.X[train], data.y[train])
     # Only the metric that counts: computing all of them takes longer than many a fit.
-    value = metrics.score(task.metric, pipe, data.X[test], data.y[test], pipe.predict(data.X[test]))
+    classes = metrics.classes_of(data.y, task.costs)
+    value = metrics.score(task.metric, pipe, data.X[test], data.y[test], pipe.predict(data.X[test]), classes)
     if value is None:
-        raise ValueError(f"{task.entry.class_} gives no scores, which tuning.metric: {task.metric} needs")
+        needs = METRICS[task.metric].needs
+        raise ValueError(f"{task.entry.class_} gives no {needs}, which metric: {task.metric} needs")
     return value

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.common.digests import file_digest
-from pipeline.config.params import Register
+from pipeline.fitting.metrics import METRICS
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A version must be better than the champion by more than `margin` of this metric."""
+
+    metric: str
+    margin: float
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class Decision:
     why: str
 
 
-def decide(new: Measured, champion: Measured | None, rule: Register) -> Decision:
+def decide(new: Measured, champion: Measured | None, rule: Rule) -> Decision:
     """Champion if there is none, or if better by more than the margin on the same data; else challenger."""
     if champion is None:
         return Decision(True, "there was no champion")
@@ -40,13 +48,13 @@ def decide(new: Measured, champion: Measured | None, rule: Register) -> Decision
         return Decision(False, f"{why}; `ldep register --promote` moves the alias")
     if champion.value is None:
         return Decision(False, f"version {champion.version}, the champion, has no {rule.metric} to compare with")
-    gain = new.value - champion.value
+    gain = METRICS[rule.metric].gain(new.value, champion.value)
     comparison = f"{rule.metric} {new.value:.4f} against {champion.value:.4f} of version {champion.version}"
     if gain > rule.margin:
         return Decision(True, f"{comparison}: better by {gain:.4f}, more than the margin {rule.margin:g}")
-    return Decision(False, f"{comparison}: {gain:+.4f}, not more than the margin {rule.margin:g}")
+    return Decision(False, f"{comparison}: a gain of {gain:+.4f}, not more than the margin {rule.margin:g}")
 
 
-def identity(rule: Register) -> str:
+def identity(rule: Rule) -> str:
     """The rule as a tag: its parameters, and the digest of its code."""
     return f"{rule.metric}, margin {rule.margin!r}, code {file_digest(Path(__file__))[:12]}"

@@ -28,7 +28,7 @@ def select(dataset: str, table: pd.DataFrame, params: Params) -> Selection:
     decisions come first, then the order in `models`.
     """
     candidates = [model for model in params.models if model in (params.register_.candidates or params.models)]
-    metric = params.register_.metric
+    metric = params.metric
     means = {model: _means(table[table["model"] == model]) for model in candidates}
     eligible = [model for model in candidates if metric in means[model]]
     if not eligible:
@@ -37,9 +37,9 @@ def select(dataset: str, table: pd.DataFrame, params: Params) -> Selection:
             f"every fold in results/{dataset}; run `ldep train {dataset}`, or change register.candidates."
         )
     values = {model: means[model][metric] for model in eligible}
-    ranked = sorted(eligible, key=values.__getitem__, reverse=True)  # stable, also in reverse
-    least = values[ranked[0]] - params.register_.tolerance
-    equal = [model for model in eligible if values[model] >= least]
+    ranked = METRICS[metric].ranked(values)
+    best, tolerance = values[ranked[0]], params.register_.tolerance
+    equal = [model for model in eligible if METRICS[metric].gain(best, values[model]) <= tolerance]
     selected = next((model for model in equal if _explains(params.classifiers[model].class_)), equal[0])
     return Selection(selected, means[selected], {model: values[model] for model in ranked})
 

@@ -22,11 +22,12 @@ from pipeline.registry import download, integrity, signing_key
 from pipeline.registry.final_model import Fitted
 from pipeline.serving import mlflow_folder
 from pipeline.tracking import connection
-from pipeline.tracking.tags import DATASET, KEY, MODEL, OWNER
+from pipeline.tracking.tags import DATASET, KEY, MODEL, OWNER, WINNER
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 # Tags of a version.
 FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"
+YES = "yes"
 METRIC = "metric."  # followed by the name of a metric
 TEXT = """\
 The best model of the cross-validation on **{dataset}**, fitted on all its rows. It accepts raw rows
@@ -166,6 +167,15 @@ class Registry:
         where = f"tags.{DATASET} = '{self.dataset}' and tags.{MODEL} = '{model}' and tags.`{KEY}` = '{key}'"
         runs = self.client.search_runs([self.experiment], where, max_results=1)
         return runs[0].info.run_id if runs else None
+
+    def mark_winner(self, run_id: str | None) -> None:
+        """Tag the run of the model that is registered, and no other run of the data set."""
+        where = f"tags.{DATASET} = '{self.dataset}' and tags.{WINNER} = '{YES}'"
+        for run in self.client.search_runs([self.experiment], where):
+            if run.info.run_id != run_id:
+                self.client.delete_tag(run.info.run_id, WINNER)
+        if run_id is not None:
+            self.client.set_tag(run_id, WINNER, YES)
 
     def _remove_logged_models(self, tags: dict[str, str]) -> None:
         """Remove what an interrupted run of this project left. Another project may be about to make its version."""

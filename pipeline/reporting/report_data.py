@@ -44,6 +44,8 @@ class ReportData:
     curves: pd.DataFrame
     """Columns dataset, model, fold, iteration, objective."""
     datasets: Mapping[str, DatasetInfo]
+    metric: str = "accuracy"
+    """The metric that decides, as in params.yaml."""
     planar: Mapping[str, PlanarData] = field(default_factory=dict)
     decisions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """{data set: what the stage register decided about its model}."""

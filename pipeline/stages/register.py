@@ -20,7 +20,7 @@ from pipeline.config.params import Params
 from pipeline.data.provenance import Provenance
 from pipeline.execution import manifest, results
 from pipeline.registry import champion, final_model, selection, versions
-from pipeline.registry.champion import Measured
+from pipeline.registry.champion import Measured, Rule
 from pipeline.registry.final_model import FinalModel
 from pipeline.registry.selection import Selection
 from pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry
@@ -38,7 +38,7 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
     record: dict[str, Any] = {
         "dataset": name,
         "model": selected.model,
-        "metric": params.register_.metric,
+        "metric": params.metric,
         "metrics": selected.metrics,
         "ranking": selected.ranking,
         "margin": params.register_.margin,
@@ -54,7 +54,7 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
 
 
 def _register(work: FinalModel, selected: Selection, params: Params, root: Path, promote: bool) -> dict[str, Any]:
-    client, experiment = connection.connect(params.tracking.experiment, root)
+    client, experiment = connection.connect(params.tracking.experiment, root, params.metric)
     registry = Registry(client, experiment, work.dataset, root)
 
     def write() -> dict[str, Any]:
@@ -74,9 +74,11 @@ class _Registration:
         self, registry: Registry, work: FinalModel, selected: Selection, params: Params, promote: bool
     ) -> None:
         self.registry, self.work, self.selected = registry, work, selected
-        self.params, self.rule, self.promote = params, params.register_, promote
+        self.params, self.promote = params, promote
+        self.rule = Rule(params.metric, params.register_.margin)
 
     def run(self) -> dict[str, Any]:
+        self.registry.mark_winner(self.registry.training_run(self.work.model, self.work.training_key))
         version, broken = self.registry.find(self.work.key)
         is_new = version is None
         if version is None:
@@ -116,7 +118,9 @@ class _Registration:
         fitted = final_model.fit(self.work, self.params, self.registry.root)
         run_id = self.registry.training_run(self.work.model, self.work.training_key)
         try:
-            return self.registry.add(fitted, self.work.key, self.selected.metrics, run_id, self.rule.ship_code)
+            return self.registry.add(
+                fitted, self.work.key, self.selected.metrics, run_id, self.params.register_.ship_code
+            )
         except ValueError as error:
             raise UserError(
                 f"{self.work.dataset}: {self.work.model} cannot be stored without a pickle: {error}; "

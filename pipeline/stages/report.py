@@ -28,7 +28,6 @@ from pipeline.data.provenance import Provenance
 from pipeline.data.stage_files import read_imputed
 from pipeline.execution import results
 from pipeline.reporting import drawing, page, summary, table1
-from pipeline.reporting.accuracies import Accuracies
 from pipeline.reporting.figure import Picture
 from pipeline.reporting.figures import all_figures
 from pipeline.reporting.report_data import DatasetInfo, PlanarData, ReportData
@@ -43,7 +42,7 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
     start = time.monotonic()
     # Before any work: a tracking store that does not answer is an error.
     runs = ReportRuns(params.tracking, root) if params.tracking.enabled else None
-    data = read(datasets, root)
+    data = read(datasets, root, params.metric)
     with _replaced(root / paths.REPORT) as folder:
         table = table1.build(data.accuracies, {name: info.origin for name, info in data.datasets.items()})
         write_tables(data, table, folder)
@@ -54,14 +53,14 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
         write_json(folder / PROVENANCE, provenance)
         write_text(folder / PAGE, page.render(data, table, pictures, provenance))
     folder = root / paths.REPORT
-    write_json(root / paths.MEANS, means(data.accuracies))
+    write_json(root / paths.MEANS, means(data))
     if runs is not None:
         runs.log(folder, PAGE, key, summary.findings(data.accuracies, data.claims, data.ranks))
     log.info("report: %d data sets, %d models, in %s.", len(datasets), len(data.accuracies.models), folder / PAGE)
     return folder
 
 
-def read(datasets: Sequence[str], root: Path) -> ReportData:
+def read(datasets: Sequence[str], root: Path, metric: str = "accuracy") -> ReportData:
     """Everything that the report shows, from the files of the other stages."""
     table = results.read_all(datasets, root / paths.RESULTS)
     sources = table.drop_duplicates("dataset").set_index("dataset")["source"]
@@ -72,6 +71,7 @@ def read(datasets: Sequence[str], root: Path) -> ReportData:
         results=table,
         curves=pd.concat(curves, ignore_index=True),
         datasets={name: _read_info(name, sources[name], root) for name in datasets},
+        metric=metric,
         planar={name: rows for name, rows in planar.items() if rows is not None},
         decisions={name: decision for name, decision in decisions.items() if decision is not None},
     )
@@ -92,9 +92,17 @@ def write_figures(data: ReportData, folder: Path) -> list[tuple[Picture, str]]:
     return [(picture, drawing.save(picture.drawing, folder / FIGURES, picture.name)) for picture in pictures]
 
 
-def means(accuracies: Accuracies) -> dict[str, float]:
-    """For `dvc metrics`: the mean accuracy over the data sets, as a share, of each model that has a result on all."""
-    return {model: round(accuracies.mean[model].mean() / 100, 6) for model in accuracies.complete}
+def means(data: ReportData) -> dict[str, float]:
+    """For `dvc metrics`: the mean over the data sets of the metric that decides, of each model that has it on all."""
+    values = data.results[data.results["metric"] == data.metric].pivot_table(
+        index="dataset", columns="model", values="value", aggfunc=_mean_of_all, dropna=False, sort=False
+    )
+    return {str(model): round(float(mean), 6) for model, mean in values.mean(skipna=False).dropna().items()}
+
+
+def _mean_of_all(values: pd.Series) -> float:
+    """NaN if a fold has no value: the mean of fewer folds could not be compared."""
+    return float(values.mean(skipna=False))
 
 
 def describe(data: ReportData, training_commits: Sequence[str], seconds: float) -> dict[str, str]:

@@ -39,7 +39,7 @@ def studies(record: RunRecord, folder: Path) -> None:
     place.mkdir()
     for task in tasks:
         shutil.copyfile(task.journal, place / f"fold{task.fold}.journal")
-    opened = [open_study(task.journal) for task in tasks]
+    opened = [open_study(task.journal, task.metric) for task in tasks]
     run_figures.history(opened, place / "history.png")
     run_figures.importance(opened, place / "importance.png")
 

@@ -61,8 +61,10 @@ def use_existing(root: Path = Path()) -> str:
     return uri
 
 
-def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, str]:
+def connect(experiment: str, root: Path = Path(), metric: str | None = None) -> tuple[mlflow.MlflowClient, str]:
     """A client of the project's store, and the id of the experiment, which is made if it is new.
+
+    metric: what the views of the experiment are sorted by from now on; None leaves them as they are.
 
     A server that has never answered this project, and does not answer now, is an error after a short while. One that
     has answered before is waited for: a stage may begin while it is restarted.
@@ -73,10 +75,10 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
 
     def open_quickly() -> tuple[mlflow.MlflowClient, Experiment]:
         with few_retries():
-            return _open(experiment, uri)
+            return _open(experiment, uri, metric)
 
     def open_patiently() -> tuple[mlflow.MlflowClient, Experiment]:
-        return _open(experiment, uri)
+        return _open(experiment, uri, metric)
 
     try:
         with file_lock.locked(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
@@ -103,7 +105,7 @@ def connect(experiment: str, root: Path = Path()) -> tuple[mlflow.MlflowClient, 
     return client, found.experiment_id
 
 
-def _open(experiment: str, uri: str) -> tuple[mlflow.MlflowClient, Experiment]:
+def _open(experiment: str, uri: str, metric: str | None) -> tuple[mlflow.MlflowClient, Experiment]:
     database = _database(uri)
     if database is not None:
         _make_database(database)
@@ -112,7 +114,7 @@ def _open(experiment: str, uri: str) -> tuple[mlflow.MlflowClient, Experiment]:
     if found.lifecycle_stage == "active":
         # A write, so that a wrong password or a lack of rights is reported now, not after hours.
         client.set_experiment_tag(found.experiment_id, "ldep.version", metadata.version("ldep"))
-        experiment_page.describe(client, found.experiment_id, found.tags)
+        experiment_page.describe(client, found.experiment_id, found.tags, metric)
     return client, found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pipeline.fitting.metrics import METRICS
 from pipeline.fitting.partition import Partition
 from pipeline.tracking import settings
 from pipeline.tracking.run_record import Folds, RunRecord
@@ -15,16 +16,15 @@ def text(record: RunRecord) -> str:
         f"**{record.model}** on **{record.dataset}** ({rows:,} rows, {features} features, from "
         f"{record.provenance.source}), {_cross_validation(record.plan.partition)}."
     ]
-    accuracies = [fit["metrics"]["accuracy"] for fit in record.successful]
-    if accuracies:
-        deviation = np.std(accuracies, ddof=1) if len(accuracies) > 1 else 0.0
-        mean = np.mean(accuracies)
-        paragraphs.append(f"Accuracy **{100 * mean:.1f} ± {100 * deviation:.1f} %**, mean and sample deviation.")
+    name = record.plan.metric
+    summaries = [_summary(record, metric) for metric in dict.fromkeys([name, "accuracy"])]
+    if any(summaries):
+        paragraphs.append(f"{', '.join(filter(None, summaries))}: mean and sample deviation over the folds.")
     for fold, fit in sorted(record.folds.items()):
         if fit["status"] == "failed":
             paragraphs.append(f"Fold {fold} failed: {fit['message']}")
     paragraphs += [
-        _fold_table(record.folds),
+        _fold_table(record.folds, name),
         "*Model metrics*: `fold/...` has one step per fold; `curve/objective` shows the training of fold 0, one step "
         "per iteration. *Artifacts*: `confusion.png` counts the errors of all test folds.",
     ]
@@ -40,15 +40,25 @@ def _cross_validation(partition: Partition) -> str:
     return kind if partition.repeats == 1 else f"{kind}, {partition.repeats} times"
 
 
-def _fold_table(folds: Folds) -> str:
-    """One row per fold: its accuracy, its seconds, and the settings in which the folds differ."""
+def _summary(record: RunRecord, name: str) -> str:
+    values = [value for fit in record.successful if (value := fit["metrics"].get(name)) is not None]
+    if not values:
+        return ""
+    metric = METRICS[name]
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return f"`{name}` **{metric.text(float(np.mean(values)), deviation)}{' %' if metric.is_share else ''}**"
+
+
+def _fold_table(folds: Folds, metric: str) -> str:
+    """One row per fold: its value of the metric, its seconds, and the settings in which the folds differ."""
     texts = settings.by_name(folds)
     differing = [name for name, values in texts.items() if len(set(values)) > 1]
-    head = ["fold", "accuracy", "fit, s", *(f"`{name}`" for name in differing)]
+    head = ["fold", f"`{metric}`", "fit, s", *(f"`{name}`" for name in differing)]
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     for place, (fold, fit) in enumerate(sorted(folds.items())):
-        accuracy = f"{fit['metrics']['accuracy']:.4f}" if fit["status"] == "ok" else "failed"
+        value = fit.get("metrics", {}).get(metric)
+        score = "failed" if fit["status"] == "failed" else "" if value is None else f"{value:.4f}"
         seconds = f"{fit['fit_seconds']:.2f}" if fit.get("fit_seconds") is not None else ""
-        cells = [str(fold), accuracy, seconds, *(texts[name][place] for name in differing)]
+        cells = [str(fold), score, seconds, *(texts[name][place] for name in differing)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

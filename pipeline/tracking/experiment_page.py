@@ -8,17 +8,18 @@ import mlflow
 
 from pipeline.compat import mlflow_ui
 from pipeline.fitting.metrics import METRICS
-from pipeline.tracking.tags import DATASET, MODEL
+from pipeline.tracking.tags import DATASET, MODEL, WINNER
 
 NOTE = "mlflow.note.content"
 BY_DATASET, BY_MODEL = "by-dataset", "by-model"
-COLUMNS = ("accuracy", "accuracy_std", *list(METRICS)[1:], "tune_cpu_seconds", "fit_cpu_seconds")
+SORTED_BY = "ldep.metric"  # a tag of the experiment: the metric by which its views are sorted
+DEFAULT = "accuracy"
 TEXT = """\
 A run is **one model on one data set**, cross-validated: `banana · ldep`. Its page says what was measured and chosen.
 
 | look at | to see |
 | --- | --- |
-| [the models of each data set]({by_dataset}) | runs grouped by data set, the best first |
+| [the models of each data set]({by_dataset}) | runs grouped by data set, the best first; `winner`: the registered one |
 | [each model over the data sets]({by_model}) | runs grouped by model, with the mean of the group |
 | [registered models](#/models) | the best model of each data set, ready to serve |
 
@@ -26,7 +27,7 @@ To compare runs, tick them and press *Compare*. In its plots the parameter `clas
 
 | metric | meaning |
 | --- | --- |
-| {metrics} | mean over the test folds; `f1_micro` = `accuracy` |
+| {metrics} | mean over the test folds, rounded; `f1_micro` = `accuracy` |
 | `..._std` | sample deviation over the folds |
 | `fold/...` | the value of each fold: the step is the fold |
 | `curve/objective` | training of fold 0: the step is the iteration |
@@ -34,17 +35,34 @@ To compare runs, tick them and press *Compare*. In its plots the parameter `clas
 """
 
 
-def describe(client: mlflow.MlflowClient, experiment: str, tags: Mapping[str, str]) -> None:
-    """Give the experiment its note and views, once: a note that somebody edits later stays."""
+def describe(client: mlflow.MlflowClient, experiment: str, tags: Mapping[str, str], metric: str | None = None) -> None:
+    """Give the experiment its views, sorted by the metric, and once its note: one that somebody edits later stays."""
+    wanted = metric or tags.get(SORTED_BY, DEFAULT)
+    if tags.get(SORTED_BY) != wanted:
+        _write_views(client, experiment, wanted)
+        client.set_experiment_tag(experiment, SORTED_BY, wanted)
     if NOTE in tags:
         return
     client.set_experiment_tag(experiment, mlflow_ui.KIND, mlflow_ui.KIND_OF_TRAINING)
-    views = ((BY_DATASET, DATASET, "Models of each data set"), (BY_MODEL, MODEL, "Models over the data sets"))
-    for name, tag, title in views:
-        client.set_experiment_tag(experiment, mlflow_ui.VIEW + name, mlflow_ui.grouped_view(title, tag, COLUMNS))
     note = TEXT.format(
         by_dataset=mlflow_ui.link(experiment, BY_DATASET),
         by_model=mlflow_ui.link(experiment, BY_MODEL),
         metrics=", ".join(f"`{name}`" for name in METRICS),
     )
     client.set_experiment_tag(experiment, NOTE, note)  # last: the note marks the page as complete
+
+
+def columns(metric: str) -> list[str]:
+    """The columns of a view: few of them, the metric that decides first."""
+    names = dict.fromkeys([metric, f"{metric}_std", DEFAULT, "tune_cpu_seconds", "fit_cpu_seconds"])
+    return [*(f"metrics.`{name}`" for name in names), f"tags.`{WINNER}`"]
+
+
+def _write_views(client: mlflow.MlflowClient, experiment: str, metric: str) -> None:
+    ascending = not METRICS[metric].higher_is_better
+    for name, tag, title in (
+        (BY_DATASET, DATASET, "Models of each data set"),
+        (BY_MODEL, MODEL, "Models over the data sets"),
+    ):
+        view = mlflow_ui.grouped_view(title, tag, columns(metric), ascending)
+        client.set_experiment_tag(experiment, mlflow_ui.VIEW + name, view)

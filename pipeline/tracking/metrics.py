@@ -9,6 +9,7 @@ from mlflow.entities import Metric
 
 from pipeline.tracking.run_record import RunRecord
 
+DECIMALS = 4
 RECORDED = ("fit_seconds", "fit_cpu_seconds", "predict_seconds", "objective", "iterations")
 
 
@@ -18,14 +19,19 @@ def metrics(record: RunRecord, model_id: str | None) -> list[Metric]:
     logged: list[Metric] = []
     for name, by_fold in _values(record).items():
         values = list(by_fold.values())
-        logged.append(Metric(name, float(np.mean(values)), now, 0, model_id=model_id))
+        logged.append(Metric(name, _rounded(np.mean(values)), now, 0, model_id=model_id))
         if len(values) > 1:
-            logged.append(Metric(f"{name}_std", float(np.std(values, ddof=1)), now, 0))
+            logged.append(Metric(f"{name}_std", _rounded(np.std(values, ddof=1)), now, 0))
         logged += [Metric(f"fold/{name}", value, now, fold) for fold, value in by_fold.items()]
     curve = record.folds[0].get("curve", {"iteration": [], "objective": []})
     logged += [Metric("curve/objective", v, now, step) for step, v in zip(curve["iteration"], curve["objective"])]
     logged.append(Metric("failed_folds", len(record.folds) - len(record.successful), now, 0))
     return logged
+
+
+def _rounded(value: np.floating) -> float:
+    """As columns of the UI show it. The values of the folds, and results.csv, have every digit."""
+    return round(float(value), DECIMALS)
 
 
 def _values(record: RunRecord) -> dict[str, dict[int, float]]:

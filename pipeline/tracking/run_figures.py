@@ -12,6 +12,7 @@ from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from optuna.study import StudyDirection
 
 from pipeline.fitting.training_data import TrainingData
 
@@ -85,7 +86,8 @@ def history(studies: Sequence[optuna.Study], path: Path) -> None:
     for fold, study in enumerate(studies):
         trials = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name != "FAIL"]
         values = [_score(trial) for trial in trials]
-        axes.plot(range(1, len(values) + 1), np.fmax.accumulate(values), label=f"fold {fold}")
+        best = np.fmax if study.direction == StudyDirection.MAXIMIZE else np.fmin
+        axes.plot(range(1, len(values) + 1), best.accumulate(values), label=f"fold {fold}")
     axes.set(xlabel="trial", ylabel="score")
     axes.legend(fontsize="small")
     _save(figure, path)

@@ -43,7 +43,7 @@ class Tracker(Listener):
         began = time.thread_time()
         self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
         self.folds: dict[str, Folds] = {model: {} for model in plan.models}
-        self.client, self.experiment = connection.connect(params.experiment, root)
+        self.client, self.experiment = connection.connect(params.experiment, root, plan.metric)
         self.uri, self.owner, self.commit = connection.store_uri(root), connection.owner(root), machine.commit()
         self.seconds = time.thread_time() - began
         self._finished: set[str] = set()

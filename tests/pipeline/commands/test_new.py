@@ -40,7 +40,7 @@ def test_a_file_becomes_a_data_set(project, capsys):
     assert (own.path, own.delimiter, own.decimal) == ("data/own/mine.csv", ";", ",")
     assert own.ignore == ["id", "nothing"]
     assert values.datasets == ["mine"]
-    assert values.tuning.metric == values.register_.metric == "balanced_accuracy"
+    assert values.metric == "balanced_accuracy"
     assert values.models == new.suitable_models("quick", 60, values.classifiers)
     assert "# Your own files" in (project / "params.yaml").read_text()
     assert "Next: dvc repro" in capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_inspect_prints_the_profile_and_writes_it(project, capsys):
         (["new", "mine", "mine.csv", "--target", "lable"], "there is no target column 'lable'"),
         (["new", "mine", "absent.csv", "--target", "label"], "there is no such file"),
         (["new", "mine", "mine.csv", "--target", "size"], "classes, not two"),
-        (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "'tuning.metric'"),
+        (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "'metric'"),
         (["inspect", "absent.csv"], "there is no such file"),
     ],
 )

@@ -16,7 +16,7 @@ NAMES = {
     mlflow_ui.SHARE_KEY,
     mlflow_ui.WORKFLOW,
     mlflow_ui.WORKFLOW_OF_TRAINING,
-    *mlflow_ui.state("dataset", []),
+    *mlflow_ui.state("dataset", ["metrics.`accuracy`"], ascending=False),
 }
 
 

@@ -29,7 +29,7 @@ def comments(path: Path) -> list[str]:
     ("assignment", "value"),
     [
         ("tuning.trials=50", 50),
-        ("tuning.metric=roc_auc", "roc_auc"),
+        ("metric=roc_auc", "roc_auc"),
         ("execution.n_jobs=2", 2),
         ("models=[ldep]", ["ldep"]),
         ("classifiers.ldep_paper.budget.seconds=100", 100),

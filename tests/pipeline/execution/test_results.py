@@ -41,7 +41,7 @@ def cut_in_the_middle(text: str) -> str:
 
 
 def without_last_rows(text: str) -> str:
-    return "".join(text.splitlines(keepends=True)[:-4])
+    return "".join(text.splitlines(keepends=True)[: -len(METRICS)])
 
 
 def without_fold_0(text: str) -> str:
@@ -63,12 +63,12 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
 
 DAMAGE = {
     "breaks off in its last row": cut_in_the_middle,
-    "has 4 rows of 8": without_last_rows,
+    f"has {len(METRICS)} rows of {2 * len(METRICS)}": without_last_rows,
     "mine lacks a fold below 1": without_fold_0,
     "unknown column 'modell', did you mean 'model'?": replaced("model", "modell"),
     "the column 'source' is missing": lambda text: text.replace(",source,", ",", 1).replace(",file,", ","),
     "row 2: accuracy is not a number from 0 to 1": replaced("0.75", "75"),
-    "row 3: f1_macro is not a number from 0 to 1": replaced("f1_macro,0.75", "f1_macro,three"),
+    "row 5: f1_macro is not a number from 0 to 1": replaced("f1_macro,0.75", "f1_macro,three"),
     "an unknown metric": replaced("accuracy", "acuracy"),
     "status is neither ok nor failed": replaced(",ok,", ",fine,"),
     "settings is not a JSON object": replaced("{}", "{"),
@@ -107,10 +107,10 @@ def test_the_bounds_of_a_value_are_those_of_its_metric(tmp_path, monkeypatch):
     manifest.write(path.parent, tmp_path / "data", {})
     assert -0.5 in results.read("mine", tmp_path / "results")["value"].tolist()
     path.write_text(text.replace("mcc,0.5", "mcc,-1.5"))
-    with pytest.raises(UserError, match="row 6: mcc is not a number from -1 to 1"):
+    with pytest.raises(UserError, match=f"row {list(METRICS).index('mcc') + 2}: mcc is not a number from -1 to 1"):
         results.read("mine", tmp_path / "results")
     path.write_text(text.replace("roc_auc,0.5", "roc_auc,-0.5"))
-    with pytest.raises(UserError, match="row 5: roc_auc is not a number from 0 to 1"):
+    with pytest.raises(UserError, match="row 6: roc_auc is not a number from 0 to 1"):
         results.read("mine", tmp_path / "results")
 
 

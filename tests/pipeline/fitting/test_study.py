@@ -39,7 +39,7 @@ def run(work: study.StudyTask) -> dict:
 
 def trials_of(work: study.StudyTask) -> list[tuple]:
     """All that counts of a study: settings, fold scores and ends of its finished trials, in order."""
-    opened = study.open_study(work.journal)
+    opened = study.open_study(work.journal, work.metric)
     return [(t.params, t.intermediate_values, t.state) for t in study.finished_trials(opened)]
 
 
@@ -163,7 +163,7 @@ def test_the_time_of_an_interrupted_trial_counts(root):
     asked.tell(first)
     outcome = run(work)  # the trial is begun anew, with two fits to make
     assert outcome["seconds"] > first.seconds
-    held = study.open_study(work.journal).get_trials()
+    held = study.open_study(work.journal, work.metric).get_trials()
     assert outcome["seconds"] == sum(trial.user_attrs[study.COST][0] for trial in held)
     assert len(held) == 2
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.config import params
 from pipeline.registry import champion
-from pipeline.registry.champion import Measured
+from pipeline.registry.champion import Measured, Rule
 
 
 @pytest.mark.parametrize(
@@ -21,6 +20,12 @@ from pipeline.registry.champion import Measured
     ],
 )
 def test_the_rule(new, old, promoted, why):
-    decision = champion.decide(Measured("2", new, "d"), old, params.Register(margin=0.05))
+    decision = champion.decide(Measured("2", new, "d"), old, Rule("accuracy", 0.05))
     assert decision.promoted is promoted
     assert why in decision.why
+
+
+def test_of_a_loss_less_is_better():
+    rule = Rule("log_loss", 0.05)
+    assert champion.decide(Measured("2", 0.3, "d"), Measured("1", 0.4, "d"), rule).promoted
+    assert not champion.decide(Measured("2", 0.5, "d"), Measured("1", 0.4, "d"), rule).promoted

@@ -58,7 +58,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tuning={"folds": 3},
         execution={"seed": 0, "n_jobs": 1},  # starting a pool would take longer than the work
         tracking={"enabled": True, "experiment": "suite"},
-        register={"metric": "accuracy", "margin": 0.0},
+        metric="accuracy",
+        costs=None,
+        register={"margin": 0.0},
     )
     (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
     (folder / ".gitignore").write_text(".ldep/\nmlflow.db\nmlartifacts/\n__pycache__/\n")

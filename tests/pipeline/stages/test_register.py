@@ -330,8 +330,8 @@ def test_without_tracking_the_winner_is_told_and_nothing_registered(trained_proj
 def test_params_name_what_is_wrong():
     with pytest.raises(UserError, match=r"register\.candidates: 'ldpe' is not one of classifiers; did you mean 'ldep'"):
         tiny.checked(register={"candidates": ["ldpe"]})
-    with pytest.raises(UserError, match=r"unknown key 'register\.metrc'; did you mean 'metric'"):
-        tiny.checked(register={"metrc": "accuracy"})
+    with pytest.raises(UserError, match=r"unknown key 'register\.margn'; did you mean 'margin'"):
+        tiny.checked(register={"margn": 0.0})
     with pytest.raises(UserError, match=r"'register\.margin'"):
         tiny.checked(register={"margin": -1.0})
 

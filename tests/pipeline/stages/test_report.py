@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import UserError
+from pipeline.fitting.metrics import METRICS
 from pipeline.reporting import page
 from pipeline.stages import report
 from tests.support import reported
@@ -47,7 +48,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_report_has_the_results_the_table_in_four_formats_and_the_figures(project):
     written = files(project / "report")
     assert {"results.csv", "table.md", "table.csv", "table.tex", "table.html", "report.html"} <= set(written)
-    assert written["results.csv"].count(b"\n") == 1 + 4 * 22  # four metrics of 22 fits
+    assert written["results.csv"].count(b"\n") == 1 + len(METRICS) * 22  # of 22 fits
     assert b"&lt;odd&gt; &amp; own" in written["table.html"]
     for name in ("scores", "times", "ranks", "score_and_time", "wins", "chosen", "convergence", "costs"):
         assert re.search(rb"var\(--(ink|muted)\)", written[f"figures/{name}.svg"])
