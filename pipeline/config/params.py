@@ -27,6 +27,22 @@ class Data(Section):
     retries: int = Field(default=2, ge=0, le=10)
 
 
+class OwnSplit(Section):
+    time: str | None = Field(default=None, min_length=1)
+    group: str | None = Field(default=None, min_length=1)
+    keep: bool = False
+
+    @model_validator(mode="after")
+    def _one_column(self) -> OwnSplit:
+        if (self.time is None) == (self.group is None):
+            raise ValueError("give one column, as time or as group")
+        return self
+
+    @property
+    def column(self) -> str:
+        return self.time or self.group or ""
+
+
 class OwnData(Section):
     path: str = Field(min_length=1)
     target: str = Field(min_length=1)
@@ -34,6 +50,13 @@ class OwnData(Section):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     decimal: Literal[".", ","] = "."
     encoding: str = "utf-8"
+    split: OwnSplit | None = None
+
+    @model_validator(mode="after")
+    def _target_does_not_split(self) -> OwnData:
+        if self.split is not None and self.split.column == self.target:
+            raise ValueError(f"split: '{self.target}' is the target; split by another column")
+        return self
 
 
 class Split(Section):

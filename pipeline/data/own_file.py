@@ -10,7 +10,9 @@ import pandas as pd
 from pipeline.common.digests import file_digest
 from pipeline.common.errors import UserError, listed, short
 from pipeline.config.params import OwnData
+from pipeline.data.own_split import read_split_column
 from pipeline.data.provenance import Provenance
+from pipeline.data.split_column import SplitColumn
 from pipeline.data.tables import Layout, open_table, read_frame
 
 
@@ -27,7 +29,7 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     for column in own.ignore:
         if column not in columns:
             raise UserError(f"{path}: there is no column '{column}' to ignore; correct own_data.{name}.ignore.")
-    frame = read_frame(path, own.target, own.ignore, layout)
+    frame = read_frame(path, own.target, _left_out(own), layout)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
     _check_classes(frame[own.target], own)
@@ -38,6 +40,18 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
             f"fill it, or list it: own_data.{name}.ignore: [{listed(empty)}]."
         )
     return frame, Provenance("own file", file=own.path, md5=file_digest(path, "md5"))
+
+
+def fetch_split_column(name: str, own: OwnData) -> SplitColumn | None:
+    """Return the column by which the rows of a readable file are to be split, if own_data names one."""
+    if own.split is None:
+        return None
+    layout = Layout(own.delimiter, own.decimal, own.encoding)
+    return read_split_column(Path(own.path), layout, own.split, f"own_data.{name}.split")
+
+
+def _left_out(own: OwnData) -> list[str]:
+    return own.ignore if own.split is None or own.split.keep else [*own.ignore, own.split.column]
 
 
 def _check_classes(target: pd.Series, own: OwnData) -> None:

@@ -9,23 +9,30 @@ from pandas.api.types import is_numeric_dtype
 
 from pipeline.common.errors import UserError, first_line
 from pipeline.config import paths
+from pipeline.data.split_column import SplitColumn, detach
 
 
 def read_raw(name: str, folder: Path = paths.DATA) -> pd.DataFrame:
     """Read what fetch wrote: numbers and categories, the target last."""
-    return _read(paths.raw(name, folder), f"fetch {name}", nominal=True)
+    return _read(paths.raw(name, folder), f"fetch {name}", nominal=True)[0]
+
+
+def read_target(name: str, folder: Path = paths.DATA) -> tuple[pd.Series, SplitColumn | None]:
+    """Read the target that fetch wrote, and the column by which the rows are split, if there is one."""
+    frame, column = _read(paths.raw(name, folder), f"fetch {name}", nominal=True)
+    return frame.iloc[:, -1], column
 
 
 def read_imputed(name: str, folder: Path = paths.DATA) -> pd.DataFrame:
     """Read what impute wrote: numbers, the target last."""
-    return _read(paths.imputed(name, folder), f"impute {name}", nominal=False)
+    return _read(paths.imputed(name, folder), f"impute {name}", nominal=False)[0]
 
 
-def _read(path: Path, made_by: str, nominal: bool) -> pd.DataFrame:
+def _read(path: Path, made_by: str, nominal: bool) -> tuple[pd.DataFrame, SplitColumn | None]:
     try:
-        frame = pd.read_parquet(path)
+        frame, column = detach(pd.read_parquet(path))
         _check(frame, nominal)
-        return frame
+        return frame, column
     except FileNotFoundError:
         raise UserError(f"{path} does not exist; run `ldep {made_by}` first, or `dvc repro` for everything.") from None
     except (OSError, ValueError) as error:

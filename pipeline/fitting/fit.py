@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import confusion_matrix
 
-from pipeline.fitting import metrics, models
+from pipeline.fitting import inner_cv, metrics, models
 from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.metrics import finite
 from pipeline.fitting.one_core import one_core
@@ -97,7 +97,7 @@ def fit_and_evaluate(
     with one_core(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
-        pipe.fit(train_frame, data.y[train])
+        inner_cv.fit(pipe, train_frame, data.y[train], data.partition, train, task.seed)
         fit_seconds, fit_cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
         wall = time.perf_counter()
         predicted = pipe.predict(test_frame)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.fitting import metrics, models, seeds
+from pipeline.fitting import inner_cv, metrics, models, seeds
 from pipeline.fitting.metrics import METRICS, Metric
 from pipeline.fitting.one_core import one_core
 from pipeline.fitting.partition import Splits
@@ -100,8 +100,9 @@ def _splits(task: TrialTask, data: TrainingData) -> Splits:
 
 def _score(task: TrialTask, data: TrainingData, number: int, train: np.ndarray, test: np.ndarray) -> float:
     settings = {**task.entry.params, **task.settings, **task.entry.while_tuning}
-    pipe = models.pipeline(task.entry, settings, task.impute, seeds.derive(task.seed, "fit", number))
-    pipe.fit(data.X[train], data.y[train])
+    seed = seeds.derive(task.seed, "fit", number)
+    pipe = models.pipeline(task.entry, settings, task.impute, seed)
+    inner_cv.fit(pipe, data.X[train], data.y[train], data.partition, train, seed)
     # Only the metric that counts: computing all of them takes longer than many a fit.
     classes = metrics.classes_of(data.y, task.costs)
     value = metrics.score(task.metric, pipe, data.X[test], data.y[test], pipe.predict(data.X[test]), classes)

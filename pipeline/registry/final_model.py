@@ -19,7 +19,7 @@ from pipeline.execution import results
 from pipeline.execution.code_version import room_digest
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
-from pipeline.fitting import models, seeds
+from pipeline.fitting import inner_cv, models, seeds
 from pipeline.fitting.one_core import one_core
 from pipeline.serving import calibration, mlflow_folder
 from pipeline.serving.calibration import Sigmoid
@@ -83,11 +83,12 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
         pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
-        pipe.fit(rows.X, rows.y)
+        inner_cv.fit(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
     decisions = results.read_decisions(work.dataset, root / paths.RESULTS)
     sigmoid = None
     if work.model in decisions and not calibration.is_calibrated(pipe[-1]):
-        sigmoid = calibration.fit(decisions[work.model].to_numpy(), rows.y == pipe.classes_[1])
+        unseen = decisions[work.model].dropna()  # a row in the first block by time was never tested
+        sigmoid = calibration.fit(unseen.to_numpy(), rows.y[unseen.index] == pipe.classes_[1])
     return Fitted(Pipeline([("encode", encoder), *pipe.steps]), sigmoid, entry.class_)
 
 

@@ -13,6 +13,7 @@ from pipeline.config.params import Data, OwnData
 from pipeline.data import own_file
 from pipeline.data.provenance import Provenance
 from pipeline.data.sources import choice
+from pipeline.data.split_column import attach
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +22,14 @@ def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = path
     """Write data/raw/NAME.parquet and data/provenance/NAME.json; return the provenance."""
     if name in own_data:
         frame, provenance = own_file.fetch(name, own_data[name])
+        column = own_file.fetch_split_column(name, own_data[name])
         path = own_data[name].path
         if paths.OWN.resolve() not in Path(path).resolve().parents:
             hint = f"After a change of {path} run `dvc repro -f fetch@{name}`, or move it there."
             log.warning("%s: DVC watches only %s/. %s", name, paths.OWN, hint)
     else:
         frame, provenance = choice.fetch(catalogue.entry(name), data)
+        column = None
     provenance = replace(
         provenance,
         name=name,
@@ -39,7 +42,7 @@ def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = path
         classes={str(label): int(count) for label, count in frame.iloc[:, -1].value_counts(sort=False).items()},
     )
     with replacing(paths.raw(name, folder)) as part:
-        frame.to_parquet(part, index=False)
+        attach(frame, column).to_parquet(part, index=False)
     provenance.write(folder)
     cached = " (cache)" if provenance.from_cache else ""
     log.info("%s: %d rows from %s%s.", name, len(frame), provenance.in_words(), cached)

@@ -23,15 +23,16 @@ from tqdm import tqdm
 from pipeline.commands import tune
 from pipeline.common.errors import UserError
 from pipeline.config.models import check_models
-from pipeline.config.params import check
+from pipeline.config.params import Split, check
 from pipeline.data import folds
 from pipeline.data.provenance import Provenance
+from pipeline.data.split_column import SplitColumn
 from pipeline.execution import plan, result_files, results, training_progress
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.budget import ccp_seconds
 from pipeline.fitting.metrics import METRICS
 from pipeline.fitting.partition import Partition
-from pipeline.stages import train
+from pipeline.stages import split, train
 from tests.support import tiny
 
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
@@ -174,6 +175,19 @@ def test_repeats_add_folds_and_leave_the_first_ones(root):
     means = json.loads((root / "metrics/sets/tiny.json").read_text())
     assert means["svc"] == round(table.query("metric == 'accuracy'")["value"].mean(), 6)
     assert len(pd.read_csv(root / "plots/tiny/scores.csv")) == 9
+
+
+@pytest.mark.parametrize("kind", ["group", "time"])
+def test_training_by_groups_or_by_time(root, kind):
+    """The tuned model and the one that tunes itself get inner folds of the same kind."""
+    target = pd.read_parquet("data/imputed/tiny.parquet")["label"]
+    column = SplitColumn(kind, "column", np.random.default_rng(0).permutation(np.arange(90) // 3))
+    folds.write("tiny", split.assign(target, Split(folds=3), column))
+    train.run("tiny", tiny.checked())
+    assert (results.read("tiny")["status"] == "ok").all()
+    decisions, partition = results.read_decisions("tiny"), load_training_data("tiny").partition
+    assert (decisions.notna().all(axis=1) == (partition.test_fold[:, 0] >= 0)).all()
+    assert tune.run("tiny", "ldep", tiny.checked())
 
 
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(root):
