@@ -67,8 +67,8 @@ class ExactAnswers(ABC):
             Nominal features. A dict gives the allowed values of a column: `{"sex": [0, 1]}`, or of several columns
             together: `{("a", "b"): [(1, 0), (0, 1)]}`. A list names groups of one-hot columns, of which one is 1.
         time_limit : float, default=1.0
-            Seconds per row for averages of models. When they are over, the answer comes with its bound and gap. The
-            answer of a single model is always proven.
+            Seconds per row for averages of models, and for integer features and categories. When they are over, the
+            answer comes with its bound and gap. The answer of a single model without them is always proven.
 
         Returns
         -------

@@ -1,20 +1,22 @@
 """The nearest row whose weighted votes reach a threshold: branch and bound with a proof.
 
-A node of the search restricts the options of some members. The concave bounds of the votes make it a convex problem:
-the nearest u at which their weighted sum reaches the threshold. It is solved by cutting planes, each a projection onto
-a few half-spaces, and every one of these projections is already a lower bound. A node is closed when its lower bound
-reaches the best row found. Otherwise the member whose bound is farthest from its vote is branched on.
+A node of the search restricts the options of some members, and the box of the rows. The concave bounds of the votes
+make it a convex problem: the nearest u at which their weighted sum reaches the threshold. It is solved by cutting
+planes, each a projection onto a few half-spaces, and every one of these projections is already a lower bound. A node is
+closed when its lower bound reaches the best row found. Otherwise it is branched: on an integer feature or a choice that
+has no allowed value, else on the member whose bound is farthest from its vote.
 """
 
 from __future__ import annotations
 
 import heapq
-import time
 from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 
+from ldep.exact.deadline import Deadline
+from ldep.exact.discrete import Box, is_allowed, rounded_box, smaller_boxes
 from ldep.exact.nearest import Outcome
 from ldep.exact.projection import Row
 from ldep.exact.relaxation import Bounds, Cap, Options, Votes
@@ -36,9 +38,10 @@ DIRECTIONS = 64
 
 @dataclass
 class Node:
-    """What is left to the members, half-spaces that contain all better rows, and the answer of the relaxation."""
+    """What is left to the members, a box and half-spaces that contain all better rows, and the relaxed answer."""
 
     options: Options
+    box: Box
     G: np.ndarray
     h: np.ndarray
     u: np.ndarray
@@ -77,7 +80,7 @@ class RowSearch:
     def __init__(self, row: Row, votes: Votes, weights: np.ndarray, threshold: float, time_limit: float):
         self.row, self.votes, self.weights, self.threshold = row, votes, weights, threshold
         self.all_votes, self.clip = votes, votes.members.clip
-        self.deadline = time.perf_counter() + time_limit
+        self.deadline = Deadline.after(time_limit)
         self.euclidean = row.domain.norm == "l2"
         self.order = count()
         self.best: np.ndarray | None = None
@@ -87,6 +90,8 @@ class RowSearch:
         origin = np.zeros(len(self.row.low))
         if self.value(origin[None])[0] >= self.threshold and self.allowed_now():
             return Outcome(self.row.x.copy(), 0.0, 0.0)
+        if self.row.domain.discrete:
+            self.descend(origin, box=rounded_box(self.row, self.whole(), origin))
         self.descend(origin)
         if self.best is None:
             self.descend_from_samples()
@@ -105,10 +110,15 @@ class RowSearch:
             return Outcome(None, np.inf, lower)
         return Outcome(self.best, self.distance, min(lower, self.distance))
 
+    def whole(self) -> Box:
+        """The box of all allowed rows."""
+        return self.row.low, self.row.high
+
     def late(self) -> bool:
-        return time.perf_counter() > self.deadline
+        return self.deadline.left <= 0
 
     def allowed_now(self) -> bool:
+        """Whether the row itself is allowed."""
         return bool((self.row.low <= 0).all() and (self.row.high >= 0).all())
 
     def first_radius(self) -> float:
@@ -139,12 +149,16 @@ class RowSearch:
         self.best, self.distance = self.row.point(u), length
         return True
 
-    def descend(self, u: np.ndarray, lowest: bool = False) -> None:
+    def descend(self, u: np.ndarray, lowest: bool = False, box: Box | None = None) -> None:
         """Find a near row: fix the pieces that are the largest at u, solve the convex problem that remains, repeat."""
+        box = self.whole() if box is None else box
         for _ in range(20):
             scores, lead = self.all_votes.at(u, self.all_votes.all_options())
             fixed = self.all_votes.fixed(scores.argmax(axis=1), (lead < -self.clip) & lowest)
-            answer = self.solve(fixed, *self.no_cuts(), limit=200)
+            answer = self.solve(fixed, box, *self.no_cuts(), limit=200)
+            if answer is not None and answer.reached and not is_allowed(self.row, answer.u):
+                box = rounded_box(self.row, self.whole(), answer.u)
+                answer = self.solve(fixed, box, *self.no_cuts(), limit=200)
             if answer is None or not answer.reached:
                 return
             improved = self.offer(answer.u)
@@ -171,9 +185,11 @@ class RowSearch:
     def no_cuts(self) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((0, len(self.row.low))), np.zeros(0)
 
-    def solve(self, bounds: Bounds, G: np.ndarray, h: np.ndarray, limit: int = CUTS_PER_NODE) -> Answer | None:
-        """The nearest u whose bounds reach the threshold, by cutting planes; None if none is nearer than the best."""
-        u = self.row.nearest(G, h, self.distance) if len(h) else self.start()
+    def solve(
+        self, bounds: Bounds, box: Box, G: np.ndarray, h: np.ndarray, limit: int = CUTS_PER_NODE
+    ) -> Answer | None:
+        """The nearest u of a box whose bounds reach the threshold, by cutting planes; None if the best is nearer."""
+        u = self.row.nearest_in_box(G, h, box) if len(h) else self.start(box)
         for _ in range(limit):
             if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
                 return None
@@ -183,7 +199,7 @@ class RowSearch:
                 return Answer(u, votes, G, h, True)
             G = np.vstack([G, gradient])
             h = np.append(h, self.threshold - total + gradient @ u)
-            u = self.row.nearest(G, h, self.distance)
+            u = self.row.nearest_in_box(G, h, box)
             if self.late():
                 break
             if u is not None and len(h) > 2 * len(u) + 20:
@@ -194,10 +210,9 @@ class RowSearch:
             return None
         return Answer(u, bounds.at(u, self.weights)[0], G, h, False)
 
-    def start(self) -> np.ndarray | None:
-        if self.allowed_now():
-            return np.zeros(len(self.row.low))
-        return self.row.nearest(np.zeros((1, len(self.row.low))), np.array([-1.0]))
+    def start(self, box: Box) -> np.ndarray | None:
+        """The point of a box that is nearest to the row."""
+        return None if (box[0] > box[1]).any() else np.clip(0.0, *box)
 
     def within(self, radius: float) -> float:
         """Search the ball; return a proven lower bound of the distance of every row of the class."""
@@ -210,7 +225,7 @@ class RowSearch:
         options = self.votes.tighten(self.votes.all_options(), self.cap(origin))
         if options is not None:
             self.votes, options = self.votes.without_dead(options)
-            self.push(heap, Node(options, G, h, origin))
+            self.push(heap, Node(options, self.whole(), G, h, origin))
         lower = np.inf
         while heap:
             lower, _, node = heapq.heappop(heap)
@@ -237,14 +252,15 @@ class RowSearch:
             options = self.votes.tighten(node.options, cap)
             if options is None:
                 return
-            answer = self.solve(self.votes.bounds(options, cap), node.G, node.h)
+            answer = self.solve(self.votes.bounds(options, cap), node.box, node.G, node.h)
             if answer is None:
                 return
             node.options, node.u, node.G, node.h = options, answer.u, answer.G, answer.h
             node.lower = max(node.lower, self.length(answer.u))
             votes = self.votes.clipped(self.votes.at(node.u, options)[1], options)
             node.slack = self.weights * (answer.votes - votes)
-            if self.value(node.u[None])[0] >= self.threshold - REACHED:
+            allowed = is_allowed(self.row, node.u)
+            if allowed and self.value(node.u[None])[0] >= self.threshold - REACHED:
                 self.offer(node.u)
                 if answer.reached:
                     return
@@ -253,13 +269,17 @@ class RowSearch:
         heapq.heappush(heap, (node.lower, next(self.order), node))
 
     def branch(self, heap, node: Node) -> None:
+        if not is_allowed(self.row, node.u):
+            for box in smaller_boxes(self.row, node.box, node.u):
+                self.push(heap, Node(node.options, box, node.G, node.h, node.u, node.lower))
+            return
         if node.slack is None or node.slack.max() <= REACHED:
             # All bounds are exact: the cutting planes were stopped early, and go on.
             self.push(heap, node)
             return
         for options, G, h in self.split(node, int(node.slack.argmax())):
             rows = np.vstack([node.G, G]), np.append(node.h, h)
-            self.push(heap, Node(options, *rows, node.u, node.lower))
+            self.push(heap, Node(options, node.box, *rows, node.u, node.lower))
 
     def split(self, node: Node, k: int) -> list[tuple[Options, np.ndarray, np.ndarray]]:
         """Two sets of options that together are those of the node, with half-spaces to which each can be confined."""

@@ -34,7 +34,7 @@ class Question(NamedTuple):
     domain : Domain
         The allowed rows.
     time_limit : float
-        Seconds per row for an average.
+        Seconds per row for an average, and for integer features and choices.
     """
 
     model: Maxima | Average
@@ -60,7 +60,7 @@ class Question(NamedTuple):
     def search(self, target: int) -> SingleSearch | AverageSearch:
         if isinstance(self.model, Average):
             return AverageSearch(self.model, target, self.domain, self.time_limit)
-        return SingleSearch(self.model, target, self.domain)
+        return SingleSearch(self.model, target, self.domain, self.time_limit)
 
 
 def nearest_of(question: Question, X: np.ndarray, target: int, rows: np.ndarray) -> list[Outcome]:

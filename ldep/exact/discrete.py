@@ -1,4 +1,4 @@
-"""The nearest point in L2 with integer features and categories: branch on them until the relaxed answer is allowed."""
+"""Integer features and categories: the boxes into which they are branched, and the nearest point in L2."""
 
 from __future__ import annotations
 
@@ -7,71 +7,91 @@ from itertools import count
 
 import numpy as np
 
-from ldep.exact.domain import Choice
+from ldep.exact.deadline import Deadline
 from ldep.exact.least_distance import nearest_l2
 
-# Difference from a whole number of steps that is rounding.
+# Difference from a whole number of steps, or from a category, that is rounding.
 WHOLE = 1e-7
+Box = tuple[np.ndarray, np.ndarray]
 
 
-def nearest_discrete_l2(row, G: np.ndarray, h: np.ndarray, cutoff: float) -> np.ndarray | None:
-    """The same with integer features and categories: branch on them until the relaxed answer is allowed."""
+def nearest_discrete_l2(row, G: np.ndarray, h: np.ndarray, cutoff: float, deadline: Deadline) -> np.ndarray | None:
+    """The nearest allowed u with G u >= h: branch on the discrete features until the relaxed answer is allowed."""
     order = count()
     relaxed = nearest_l2(G, h, row.low, row.high)
     heap = []
     if relaxed is not None:
-        heap.append((np.linalg.norm(relaxed), next(order), row.low, row.high, relaxed))
+        heap.append((np.linalg.norm(relaxed), next(order), (row.low, row.high), relaxed))
     while heap:
-        length, _, low, high, u = heapq.heappop(heap)
+        length, _, box, u = heapq.heappop(heap)
         if length >= cutoff:
             return None
-        boxes = _children(row, low, high, u)
-        if not boxes:
+        if is_allowed(row, u):
             return u
-        for child_low, child_high in boxes:
-            if (child_low > child_high).any():
-                continue
-            answer = nearest_l2(G, h, child_low, child_high)
+        deadline.check()
+        for low, high in smaller_boxes(row, box, u):
+            answer = nearest_l2(G, h, low, high)
             if answer is not None:
-                heapq.heappush(heap, (np.linalg.norm(answer), next(order), child_low, child_high, answer))
+                heapq.heappush(heap, (np.linalg.norm(answer), next(order), (low, high), answer))
     return None
 
 
-def _children(row, low: np.ndarray, high: np.ndarray, u: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Smaller boxes that together contain every allowed point; none if u is allowed."""
-    domain, place = row.domain, {column: k for k, column in enumerate(row.free)}
-    for choice in domain.choices:
-        movable = [k for k, column in enumerate(choice.columns) if column in place]
-        if not movable:
-            continue
-        at = np.array([place[choice.columns[k]] for k in movable])
-        if (high[at] - low[at] <= 1e-12).all():
-            continue
-        boxes = []
-        for values in allowed_rows(row, choice):
-            step = (values[movable] - row.x[choice.columns[movable]]) / domain.scale[choice.columns[movable]]
-            if (step < low[at] - WHOLE).any() or (step > high[at] + WHOLE).any():
-                continue
-            child_low, child_high = low.copy(), high.copy()
-            child_low[at] = child_high[at] = step
-            boxes.append((child_low, child_high))
-        return boxes or [(np.full_like(low, 1.0), np.full_like(low, -1.0))]
-    for column in np.flatnonzero((domain.steps > 0) & ~domain.frozen):
-        k = place[column]
-        unit = domain.steps[column] / domain.scale[column]
-        multiple = u[k] / unit
-        if abs(multiple - np.rint(multiple)) <= WHOLE:
-            continue
-        below_high, above_low = high.copy(), low.copy()
-        below_high[k] = min(high[k], np.floor(multiple) * unit)
-        above_low[k] = max(low[k], np.ceil(multiple) * unit)
-        return [(low, below_high), (above_low, high)]
-    return []
+def is_allowed(row, u: np.ndarray) -> bool:
+    """Whether the discrete features have allowed values at u."""
+    return _farthest_choice(row, u) is None and _fractional_step(row, u) is None
 
 
-def allowed_rows(row, choice: Choice) -> np.ndarray:
-    """The rows of a choice's table that agree with the frozen columns of the row."""
-    frozen = row.domain.frozen[choice.columns]
-    table = choice.table
-    same = np.isclose(table[:, frozen], row.x[choice.columns[frozen]], rtol=1e-6, atol=1e-6).all(axis=1)
-    return table[same]
+def smaller_boxes(row, box: Box, u: np.ndarray) -> list[Box]:
+    """Smaller boxes without u, which is not allowed, that together contain every allowed point of the box."""
+    low, high = box
+    choice = _farthest_choice(row, u)
+    if choice is not None:
+        at, values = row.choices[choice]
+        possible = ((values >= low[at] - WHOLE) & (values <= high[at] + WHOLE)).all(axis=1)
+        return [_with_fixed(box, at, value) for value in values[possible]]
+    stepped = _fractional_step(row, u)
+    if stepped is None:
+        return []
+    k, unit = row.stepped[stepped]
+    below_high, above_low = high.copy(), low.copy()
+    below_high[k] = min(high[k], np.floor(u[k] / unit) * unit)
+    above_low[k] = max(low[k], np.ceil(u[k] / unit) * unit)
+    return [(left, right) for left, right in ((low, below_high), (above_low, high)) if left[k] <= right[k]]
+
+
+def rounded_box(row, box: Box, u: np.ndarray) -> Box:
+    """The part of a box in which each discrete feature has one allowed value, near u.
+
+    A choice that changes at all at u changes in it: less than a whole change is usually not enough.
+    """
+    for at, values in row.choices:
+        distance = np.abs(values - u[at]).max(axis=1)
+        if np.abs(u[at]).max() > WHOLE and len(values) > 1:
+            distance[np.abs(values).max(axis=1) <= WHOLE] = np.inf
+        box = _with_fixed(box, at, values[distance.argmin()])
+    for k, unit in row.stepped:
+        away = np.ceil(np.abs(u[k] / unit) - WHOLE) * np.sign(u[k]) * unit
+        box = _with_fixed(box, np.array([k]), np.array([np.clip(away, row.low[k], row.high[k])]))
+    return box
+
+
+def _with_fixed(box: Box, at: np.ndarray, values: np.ndarray) -> Box:
+    low, high = box[0].copy(), box[1].copy()
+    low[at] = high[at] = values
+    return low, high
+
+
+def _farthest_choice(row, u: np.ndarray) -> int | None:
+    """The choice whose coordinates are farthest from all of its values; None if all have one."""
+    distances = [np.abs(values - u[at]).max(axis=1).min(initial=np.inf) for at, values in row.choices]
+    if not distances or max(distances) <= WHOLE:
+        return None
+    return int(np.argmax(distances))
+
+
+def _fractional_step(row, u: np.ndarray) -> int | None:
+    """The first integer feature that does not change by a whole number of steps."""
+    for number, (k, unit) in enumerate(row.stepped):
+        if abs(u[k] / unit - np.rint(u[k] / unit)) > WHOLE:
+            return number
+    return None

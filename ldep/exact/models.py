@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,12 @@ class Maxima:
         Z = X - self.center
         return [Z @ slopes.T + offsets for slopes, offsets in zip(self.slopes, self.offsets)]
 
+    def after(self, matrix: np.ndarray, start: np.ndarray, center: np.ndarray) -> Maxima:
+        """The same model as a function of v, where x = start + matrix (v - center)."""
+        slopes = [own @ matrix for own in self.slopes]
+        offsets = [offset + own @ (start - self.center) for own, offset in zip(self.slopes, self.offsets)]
+        return Maxima(slopes, offsets, center)
+
     def rounding(self, X: np.ndarray) -> np.ndarray:
         """A bound of the rounding error of the scores of each row.
 
@@ -59,6 +65,11 @@ class Average:
     weights: np.ndarray
     threshold: float
     clipped: bool
+
+    def after(self, matrix: np.ndarray, start: np.ndarray, center: np.ndarray) -> Average:
+        """The same model as a function of v, where x = start + matrix (v - center)."""
+        members = [member.after(matrix, start, center) for member in self.members]
+        return replace(self, members=members)
 
     def rounding(self, X: np.ndarray) -> np.ndarray:
         """A bound of the rounding error of tau of each row."""

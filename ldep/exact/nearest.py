@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldep.exact.deadline import Deadline, OutOfTime
 from ldep.exact.domain import Domain
 from ldep.exact.models import Maxima
 from ldep.exact.projection import Row
@@ -32,10 +33,12 @@ class SingleSearch:
         Number of the class.
     domain : Domain
         The allowed rows.
+    time_limit : float
+        Seconds per row, if the domain has integer features or choices. Without them a row takes milliseconds.
     """
 
-    def __init__(self, model: Maxima, target: int, domain: Domain):
-        self.domain = domain
+    def __init__(self, model: Maxima, target: int, domain: Domain, time_limit: float):
+        self.domain, self.time_limit = domain, time_limit
         self.regions = Regions.of(model, target)
         self.slope = domain.dual_norm(self.regions.differences)
 
@@ -51,6 +54,7 @@ class SingleSearch:
 
     def _nearest(self, x: np.ndarray, shortfall: np.ndarray, bounds: np.ndarray) -> Outcome:
         row = Row.of(x, self.domain)
+        deadline = Deadline.after(self.time_limit) if self.domain.discrete else Deadline()
         best, length = None, np.inf
         for i in np.argsort(bounds):
             if bounds[i] >= length:
@@ -58,7 +62,12 @@ class SingleSearch:
             G, h = row.rows(self.regions.differences[i]), shortfall[i]
             u = self._shortcut(row, G, h)
             if u is None:
-                u = row.nearest(G, h, cutoff=length)
+                try:
+                    deadline.check()
+                    u = row.nearest(G, h, length, deadline)
+                except OutOfTime:
+                    # The regions that are left are not nearer than this one can be.
+                    return Outcome(best, length, min(length, float(bounds[i])))
             if u is None:
                 continue
             z = row.point(u)

@@ -6,11 +6,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ldep.exact.discrete import allowed_rows
+from ldep.exact.deadline import Deadline, OutOfTime
+
+STOPPED = 1  # the status of scipy for a program that was stopped by its time limit
 
 
-def nearest_by_program(row, G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
-    """The nearest u in L1 or Linf: a linear program, with integer variables where the domain has discrete features.
+def nearest_by_program(row, G: np.ndarray, h: np.ndarray, deadline: Deadline) -> np.ndarray | None:
+    """The nearest u in L1 or Linf: a linear program, with integer variables where the row has discrete features.
 
     Variables: the rises p and the falls q with u = p - q; for Linf their common bound t; one integer per stepped
     feature; one binary per row of a choice's table.
@@ -23,7 +25,7 @@ def nearest_by_program(row, G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
     G, h = G[size > 0] / size[size > 0, None], h[size > 0] / size[size > 0]
     # The program is solved in units of the farthest half-space: HiGHS has absolute tolerances.
     unit = max(h.max(initial=0.0), 1e-300)
-    if domain.discrete or np.isfinite(low).any() or np.isfinite(high).any():
+    if row.choices or row.stepped or np.isfinite(low).any() or np.isfinite(high).any():
         unit = 1.0
     h, low, high = h / unit, low / unit, high / unit
     lower = np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)])
@@ -48,13 +50,18 @@ def nearest_by_program(row, G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
         lower = np.append(lower, np.full(extra, 0.0 if kind == "choice" else -np.inf))
         upper = np.append(upper, np.full(extra, 1.0 if kind == "choice" else np.inf))
         cost, integrality = np.append(cost, np.zeros(extra)), np.append(integrality, np.ones(extra))
+    options = {"mip_rel_gap": 1e-9} if integrality.any() else {}
+    if integrality.any() and np.isfinite(deadline.left):
+        options["time_limit"] = max(deadline.left, 1e-3)
     done = milp(
         cost,
         integrality=integrality if integrality.any() else None,
         bounds=Bounds(lower, upper),
         constraints=[LinearConstraint(A, a, b) for A, a, b in constraints],
-        options={"mip_rel_gap": 1e-9} if integrality.any() else {},
+        options=options,
     )
+    if done.status == STOPPED:
+        raise OutOfTime
     if done.x is None or not done.success:
         return None
     return (done.x[:n] - done.x[n : 2 * n]) * unit
@@ -66,26 +73,18 @@ def _widen(A, extra: int):
 
 def _discrete_blocks(row) -> list[tuple]:
     """Equations between p, q and new integer variables: (matrix, left, right, kind)."""
-    domain, n = row.domain, len(row.low)
-    place = {column: k for k, column in enumerate(row.free)}
+    n = len(row.low)
     blocks = []
-    for column in np.flatnonzero((domain.steps > 0) & ~domain.frozen):
+    for k, unit in row.stepped:
         equation = np.zeros((1, 2 * n + 1))
-        equation[0, place[column]], equation[0, n + place[column]] = 1.0, -1.0
-        equation[0, -1] = -domain.steps[column] / domain.scale[column]
+        equation[0, k], equation[0, n + k], equation[0, -1] = 1.0, -1.0, -unit
         blocks.append((sparse.csr_array(equation), np.zeros(1), np.zeros(1), "step"))
-    for choice in domain.choices:
-        movable = [k for k, column in enumerate(choice.columns) if column in place]
-        if not movable:
-            continue
-        table = allowed_rows(row, choice)
-        equation = np.zeros((len(movable) + 1, 2 * n + len(table)))
-        for number, k in enumerate(movable):
-            column = choice.columns[k]
-            equation[number, place[column]], equation[number, n + place[column]] = 1.0, -1.0
-            equation[number, 2 * n :] = -(table[:, k] - row.x[column]) / domain.scale[column]
+    for at, values in row.choices:
+        equation = np.zeros((len(at) + 1, 2 * n + len(values)))
+        equation[np.arange(len(at)), at], equation[np.arange(len(at)), n + at] = 1.0, -1.0
+        equation[:-1, 2 * n :] = -values.T
         equation[-1, 2 * n :] = 1.0
-        right = np.zeros(len(movable) + 1)
+        right = np.zeros(len(at) + 1)
         right[-1] = 1.0
         blocks.append((sparse.csr_array(equation), right, right, "choice"))
     return blocks
