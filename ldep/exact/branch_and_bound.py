@@ -32,6 +32,8 @@ SHRINK = 0.8
 GROWTH = 2.0
 GROWTHS = 40
 FARTHEST = 1e9
+# Share of the time that must be left for the proof when single choices are tried.
+PART_OF_TIME = 0.7
 # Random directions in which the first row of the class is looked for.
 DIRECTIONS = 64
 
@@ -91,7 +93,7 @@ class RowSearch:
         if self.value(origin[None])[0] >= self.threshold and self.allowed_now():
             return Outcome(self.row.x.copy(), 0.0, 0.0)
         if self.row.domain.discrete:
-            self.descend(origin, box=rounded_box(self.row, self.whole(), origin))
+            self.descend_with_one_choice()
         self.descend(origin)
         if self.best is None:
             self.descend_from_samples()
@@ -157,7 +159,7 @@ class RowSearch:
             fixed = self.all_votes.fixed(scores.argmax(axis=1), (lead < -self.clip) & lowest)
             answer = self.solve(fixed, box, *self.no_cuts(), limit=200)
             if answer is not None and answer.reached and not is_allowed(self.row, answer.u):
-                box = rounded_box(self.row, self.whole(), answer.u)
+                box = rounded_box(self.row, box, answer.u)
                 answer = self.solve(fixed, box, *self.no_cuts(), limit=200)
             if answer is None or not answer.reached:
                 return
@@ -165,6 +167,20 @@ class RowSearch:
             if lowest and not improved:
                 return
             u, lowest = answer.u, bool(np.isfinite(self.clip))
+
+    def descend_with_one_choice(self) -> None:
+        """Start with the choices as they are, then with each of their other values, for some part of the time."""
+        origin = np.zeros(len(self.row.low))
+        unchanged = rounded_box(self.row, self.whole(), origin)
+        self.descend(origin, box=unchanged)
+        allowed = PART_OF_TIME * self.deadline.left
+        for at, values in self.row.choices:
+            for value in values[np.abs(values).max(axis=1) > 0]:
+                if self.deadline.left < allowed:
+                    return
+                box = unchanged[0].copy(), unchanged[1].copy()
+                box[0][at] = box[1][at] = value
+                self.descend(np.clip(origin, *box), box=box)
 
     def descend_from_samples(self) -> None:
         """Start from points of the class among some around the row."""

@@ -69,8 +69,8 @@ class Row:
         z[self.free] += u * self.domain.scale[self.free]
         for choice in self.domain.choices:
             nearest = np.abs(choice.table - z[choice.columns]).max(axis=1).argmin()
-            if not np.allclose(self.x[choice.columns], choice.table[nearest], rtol=1e-9, atol=1e-9):
-                z[choice.columns] = choice.table[nearest]
+            unchanged = np.allclose(self.x[choice.columns], choice.table[nearest], rtol=1e-9, atol=1e-9)
+            z[choice.columns] = self.x[choice.columns] if unchanged else choice.table[nearest]
         stepped = np.flatnonzero((self.domain.steps > 0) & ~self.domain.frozen)
         step = self.domain.steps[stepped]
         z[stepped] = self.x[stepped] + np.rint((z[stepped] - self.x[stepped]) / step) * step

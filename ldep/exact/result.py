@@ -22,6 +22,12 @@ class Change(NamedTuple):
         return f"{self.feature}: {self.before:.6g} -> {self.after:.6g}"
 
 
+def is_proven(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Whether there is no allowed row nearer than the distance; for an infinite one, whether there is none at all."""
+    finite = np.where(np.isfinite(distance), distance, 0.0)
+    return np.where(np.isfinite(distance), finite - bound <= PROVEN * finite + 1e-12, np.isinf(bound))
+
+
 @dataclass(frozen=True)
 class Counterfactuals:
     """The nearest rows of another class, one per row of X.
@@ -61,8 +67,7 @@ class Counterfactuals:
     @property
     def optimal(self) -> np.ndarray:
         """Whether the row is proven to be the nearest, or proven not to exist."""
-        proven = self.gap <= PROVEN * np.where(np.isfinite(self.distance), self.distance, 0.0) + 1e-12
-        return np.where(np.isfinite(self.distance), proven, np.isinf(self.bound))
+        return is_proven(self.distance, self.bound)
 
     @property
     def changes(self) -> list[list[Change]]:

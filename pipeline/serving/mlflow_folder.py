@@ -23,7 +23,7 @@ import pipeline
 from ldep.export.piecewise import NotExportable
 from pipeline.common import requirements
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import mlflow_loader, onnx_file, served_model
+from pipeline.serving import counterfactual_answers, mlflow_loader, onnx_file, served_model
 from pipeline.serving.calibration import Sigmoid
 from pipeline.serving.portable import portable
 from pipeline.serving.served_model import ServedModel
@@ -75,13 +75,17 @@ def _write_onnx(folder: Path, served: ServedModel) -> None:
 
 
 def signature(encoder: RawEncoder) -> ModelSignature:
-    """The raw columns by name, and the parameters `output` and `strict`.
+    """The raw columns by name, and the parameters: `output`, `strict`, and those of counterfactuals.
 
     The columns have the type `any`: as `double` MLflow refuses whole numbers that come from Python or from
     `mlflow models predict`, and as `string` missing cells become the text None. The encoder knows what a cell may be.
     """
     columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), name) for name in encoder.columns_]
     params = [ParamSpec("output", DataType.string, "label"), ParamSpec("strict", DataType.boolean, False)]
+    for name, default in counterfactual_answers.DEFAULTS.items():
+        kind = DataType.double if isinstance(default, float) else DataType.string
+        shape = (-1,) if isinstance(default, list) else None
+        params.append(ParamSpec(name, kind, default, shape))
     return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema(params))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.impute import SimpleImputer
@@ -11,7 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep.export.piecewise import Link, NotExportable, Piecewise, piecewise
 from pipeline.serving import calibration
-from pipeline.serving.served_model import ServedModel
+
+if TYPE_CHECKING:
+    from pipeline.serving.served_model import ServedModel
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,19 @@ class Portable:
         return np.array([column.fill for column in self.columns])
 
 
-def portable(served: ServedModel) -> Portable:
-    """Return the numbers of a served model; NotExportable names what has no exported form."""
-    encoder, model = served.encoder, piecewise(served.model)
-    kept = np.asarray(encoder.kept_)
-    fill = np.asarray(encoder.fill_, dtype=np.float64)[kept]
-    mean, scale = np.zeros(model.n_features), np.ones(model.n_features)
+class RawColumns(NamedTuple):
+    """The raw columns in the order of the model's features, and the mean and the scale that standardise them."""
+
+    columns: list[Column]
+    mean: np.ndarray
+    scale: np.ndarray
+
+
+def raw_columns(served: ServedModel) -> RawColumns:
+    """The columns of a served model; NotExportable names a step of its pipeline that is not understood."""
+    encoder = served.encoder
+    fill = np.asarray(encoder.fill_, dtype=np.float64)[np.asarray(encoder.kept_)]
+    mean, scale = np.zeros(len(fill)), np.ones(len(fill))
     for name, step in served.rest.steps[:-1]:
         if isinstance(step, SimpleImputer):
             fill = np.where(np.isnan(fill), step.statistics_, fill)
@@ -60,8 +70,14 @@ def portable(served: ServedModel) -> Portable:
             raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
     categories = compress(encoder.categories_, encoder.kept_)
     columns = [Column(name, known, float(value)) for name, known, value in zip(served.columns, categories, fill)]
+    return RawColumns(columns, mean, scale)
+
+
+def portable(served: ServedModel) -> Portable:
+    """Return the numbers of a served model; NotExportable names what has no exported form."""
+    model = piecewise(served.model)
     classes = np.array(served.classes, dtype=object)
-    return Portable(columns, mean, scale, replace(model, classes=classes, link=_link(served, model)))
+    return Portable(*raw_columns(served), replace(model, classes=classes, link=_link(served, model)))
 
 
 def _link(served: ServedModel, model: Piecewise) -> Link | None:

@@ -14,9 +14,11 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.serving import counterfactual_answers
+
 JSON, CSV = "application/json", "text/csv"
 FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
-PARAMS = ("output", "strict")
+PARAMS = ("output", "strict", *counterfactual_answers.DEFAULTS)
 
 
 class BadRequest(ValueError):

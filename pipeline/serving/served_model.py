@@ -23,12 +23,12 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from ldep.estimators.base import TauClassifier
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.decisions import decision_values
-from pipeline.serving import calibration, trusted_types, unknown_values
+from pipeline.serving import calibration, counterfactual_answers, trusted_types, unknown_values
 from pipeline.serving.calibration import Sigmoid
 from pipeline.serving.unknown_values import Report
 
 PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
-OUTPUTS = ("label", "scores", "full")
+OUTPUTS = ("label", "scores", "full", counterfactual_answers.OUTPUT)
 
 
 class UnusableModel(ValueError):
@@ -56,6 +56,10 @@ class ServedModel:
             unknown_values.refuse(rows, report)
         if output == "label" or not len(X):
             return [self.classes[index] for index in self.positive(X).astype(int)], report
+        if output == counterfactual_answers.OUTPUT:
+            answers = counterfactual_answers.answers(self, rows, X, params)
+            labels = [self.classes[index] for index in self.positive(X).astype(int)]
+            return [{"class": label, output: answer} for label, answer in zip(labels, answers)], report
         records = self._records(X, explain=output == "full")
         if output == "full":
             for record, columns in zip(records, unknown_values.columns_by_row(report, len(X))):

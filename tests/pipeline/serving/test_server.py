@@ -155,6 +155,19 @@ def test_a_strict_request_with_an_unknown_value_is_refused(server):
     assert refused(server, {**body, "params": {"strict": "yes"}}) == "params.strict is 'yes'; it must be true or false."
 
 
+def test_the_nearest_change_of_a_row_gives_it_the_other_class(server, frame):
+    rows = plain(frame).iloc[:5].to_dict(orient="records")
+    params = {"output": "counterfactual", "frozen": ["grade"], "norm": "l1"}
+    for row, answer in zip(rows, post(server, {"dataframe_records": rows, "params": params})):
+        near = answer["counterfactual"]
+        assert near["proven"]
+        assert "grade" not in near["changes"]
+        sent = {**row, **{column: change["to"] for column, change in near["changes"].items()}}
+        assert post(server, {"dataframe_records": [sent]}) == [near["class"]] != [answer["class"]]
+    message = refused(server, {"dataframe_records": rows, "params": {**params, "frozen": ["height"]}})
+    assert message == "params.frozen names 'height', which is not a column of the model."
+
+
 def test_a_category_that_looks_like_a_number_may_come_as_one(server):
     assert full(server, grade=2) == full(server, grade=2.0) == full(server, grade="2.0") == full(server)
 
@@ -189,7 +202,7 @@ def test_the_message_says_what_is_wrong(server):
     text = "width,größe (cm),grade,colour\n4x,1,2,red\n"
     assert refused(server, text.encode(), CSV) == "row 0, column 'width': '4x' is not a number."
     body = {"dataframe_records": [{**row, "colour": "red"}], "params": {"output": "all"}}
-    assert refused(server, body) == "params.output is 'all'; it must be one of label, scores, full."
+    assert refused(server, body) == "params.output is 'all'; it must be one of label, scores, full, counterfactual."
 
 
 def test_a_table_without_rows_has_no_answers(server):

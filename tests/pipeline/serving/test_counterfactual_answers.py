@@ -1,0 +1,165 @@
+"""The nearest change of raw rows: sent back, the changed row has the other class, and no allowed one is nearer."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from ldep import LDEPClassifier, LDEPClassifierCV
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.serving.request_format import read_json
+from pipeline.serving.served_model import ServedModel
+from tests.support import random_models, registered
+
+NUMBER, NOMINAL = "größe (cm)", ["grade", "colour"]
+
+
+def shop(classifier) -> tuple[ServedModel, pd.DataFrame]:
+    frame = registered.rows(150).astype(dict.fromkeys(NOMINAL, "category"))
+    steps = [("encode", RawEncoder()), ("scale", StandardScaler()), ("model", classifier)]
+    return ServedModel(Pipeline(steps).fit(frame.drop(columns="sold"), frame["sold"]), None), frame.drop(columns="sold")
+
+
+@pytest.fixture(scope="module")
+def single():
+    return shop(LDEPClassifier(4, 4, alpha=0.1, random_state=0))
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return shop(LDEPClassifierCV(max_fits=5, random_state=0))
+
+
+def ask(served: ServedModel, rows: pd.DataFrame, **params) -> list[dict]:
+    return json.loads(json.dumps(served.predict(rows, {"output": "counterfactual", "seconds": 30, **params})))
+
+
+def changed(row: pd.Series, answer: dict) -> pd.DataFrame:
+    """The row as a client sends it after the changes."""
+    cells = row.astype(object)
+    for column, change in answer["counterfactual"]["changes"].items():
+        cells[column] = change["to"]
+    return pd.DataFrame([cells])
+
+
+@pytest.mark.parametrize("kind", ["single", "votes"])
+@pytest.mark.parametrize("norm", ["l2", "l1", "linf"])
+def test_the_changed_row_has_the_other_class_and_choices_stay_choices(kind, norm, request):
+    served, frame = request.getfixturevalue(kind)
+    rows = frame.iloc[: 8 if kind == "single" else 2]
+    answers = ask(served, rows, norm=norm, integer=[NUMBER], seconds=2)
+    found = 0
+    for (_, row), answer in zip(rows.iterrows(), answers):
+        near = answer["counterfactual"]
+        if "changes" not in near:
+            continue
+        found += 1
+        assert served.predict(changed(row, answer)) == [near["class"]] != [answer["class"]]
+        assert near["bound"] <= near["distance"]
+        for column, change in near["changes"].items():
+            assert change["from"] != change["to"]
+            if column in NOMINAL:
+                assert change["to"] in frame[column].cat.categories
+        if NUMBER in near["changes"]:
+            assert near["changes"][NUMBER]["to"] % 1 == 0
+    assert found == len(rows)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_no_choice_of_categories_gives_a_nearer_row(seed, norm):
+    """Every combination of two nominal columns is tried, each with the nominal columns frozen."""
+    rng = np.random.default_rng(seed)
+    served = random_models.served(rng, "single", 2, 2)
+    row = random_models.rows(rng, 1, 2, 2)
+    nominal = [name for name in row.columns if "colour" in name]
+    row[nominal] = [["red", "1"]]
+    (answer,) = ask(served, row, norm=norm)
+    best = np.inf
+    for pair in itertools.product(["red", *random_models.CATEGORIES[1:]], random_models.CATEGORIES):
+        other = row.copy()
+        other[nominal] = [pair]
+        switched = sum(a != b for a, b in zip(pair, ("red", "1")))
+        if served.predict(other) != served.predict(row):
+            numeric = 0.0
+        else:
+            (part,) = ask(served, other, norm=norm, frozen=nominal)
+            numeric = part["counterfactual"].get("distance", np.inf)
+        total = numeric + switched if norm == "l1" else np.hypot(numeric, np.sqrt(switched))
+        best = min(best, total)
+    distance = answer["counterfactual"].get("distance", np.inf)
+    assert distance == pytest.approx(best, rel=1e-5)
+
+
+def test_frozen_columns_do_not_change(single):
+    served, frame = single
+    answers = ask(served, frame.iloc[:20], frozen=["width", "colour"])
+    changes = [answer["counterfactual"].get("changes", {}) for answer in answers]
+    assert any(changes)
+    assert {column for change in changes for column in change} <= {NUMBER, "grade"}
+
+
+def test_a_missing_cell_that_changes_comes_from_null_and_a_missing_whole_number_stays(single):
+    served, frame = single
+    rows = frame.iloc[[17]].assign(colour="red").astype({NUMBER: object})
+    (answer,) = ask(served, rows, frozen=[NUMBER, "grade", "colour"])
+    assert answer["counterfactual"]["changes"]["width"]["from"] is None
+    rows[NUMBER] = None
+    (answer,) = ask(served, rows, integer=[NUMBER])
+    assert NUMBER not in answer["counterfactual"]["changes"]
+
+
+def test_an_impossible_question_about_a_row_is_answered_in_words(single):
+    served, frame = single
+    answers = ask(served, frame.iloc[:40], frozen=["width", NUMBER, "colour"])
+    reasons = {answer["counterfactual"].get("not_available", "")[:40] for answer in answers}
+    assert "No allowed change gives the row another " in reasons
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"frozen": "width"}, "params.frozen must be a list of columns"),
+        ({"frozen": ["height"]}, "params.frozen names 'height', which is not a column of the model."),
+        ({"frozen": ["width", NUMBER, *NOMINAL]}, "names every column"),
+        ({"integer": ["colour"]}, "params.integer names 'colour', which is a nominal column."),
+        ({"norm": "l3"}, "params.norm is 'l3'; it must be one of l2, l1, linf."),
+        ({"seconds": 0}, "params.seconds must be a number above 0 and at most 60."),
+        ({"seconds": "10"}, "params.seconds must be a number"),
+    ],
+)
+def test_a_wrong_parameter_is_named(single, params, message):
+    served, frame = single
+    with pytest.raises(ValueError, match=message):
+        served.predict(frame.iloc[:1], {"output": "counterfactual", **params})
+
+
+def test_at_most_a_hundred_rows_are_answered(single):
+    served, frame = single
+    with pytest.raises(ValueError, match="has 150 rows; the output 'counterfactual' takes at most 100"):
+        served.predict(frame, {"output": "counterfactual"})
+
+
+def test_the_time_limit_holds_for_all_rows_together(votes):
+    served, frame = votes
+    answers = ask(served, frame.iloc[:20], seconds=0.2)
+    assert len(answers) == 20
+    assert not all(answer["counterfactual"].get("proven") for answer in answers)
+
+
+def test_a_model_without_exact_counterfactuals_says_so():
+    served, frame = shop(SVC())
+    (answer,) = ask(served, frame.iloc[:1])
+    assert answer["counterfactual"] == {"not_available": "SVC has no exact counterfactuals."}
+
+
+def test_the_request_takes_the_parameters_of_counterfactuals():
+    params = {"output": "counterfactual", "frozen": ["a"], "norm": "l1", "seconds": 1, "integer": []}
+    assert read_json(json.dumps({"inputs": {"a": 1}, "params": params}))[1] == params
