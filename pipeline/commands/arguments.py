@@ -32,10 +32,21 @@ def tune(parser: ArgumentParser) -> None:
 def score(parser: ArgumentParser) -> None:
     _model_address(parser)
     parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv, .arff or .parquet file of any size")
-    parser.add_argument("target", metavar="OUT", type=Path, help="the .csv or .parquet file to write")
+    parser.add_argument(
+        "target", metavar="OUT", type=Path, nargs="?", help="the .csv or .parquet file to write; optional with --check"
+    )
     parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
     parser.add_argument(
         "--strict", action="store_true", help="stop at the first value that the model would take as missing"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare the rows with those of training, and print which columns moved; exit code 3 if any did. IN may "
+        "also be a log of `ldep serve --log-requests`",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="with --check: also write the comparison to this file"
     )
     parser.add_argument("--delimiter", default=",", help=r"between the cells of a .csv file; \t is a tab (default: ,)")
     parser.add_argument("--decimal", default=".", help="decimal sign of the numbers in a .csv file (default: .)")
@@ -76,6 +87,18 @@ def serve(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", type=_positive_integer, default=2, help="processes that answer (default: 2)")
     parser.add_argument(
         "--strict", action="store_true", help="refuse requests with values that the model would take as missing"
+    )
+    parser.add_argument(
+        "--log-requests",
+        type=Path,
+        metavar="FILE",
+        help="append the raw rows of answered requests to this file, one JSON object per line (default: no log)",
+    )
+    parser.add_argument(
+        "--log-megabytes",
+        type=_positive_integer,
+        default=100,
+        help="size at which the log is renamed to FILE.1, replacing the previous one, and begun again (default: 100)",
     )
 
 

@@ -28,8 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not sys.stderr.isatty():  # progress bars would fill a log file
         os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     args = build_parser().parse_args(argv)
+    code = 0
     try:
-        args.run(args)
+        code = args.run(args)
         sys.stdout.flush()
     except UserError as error:
         return _fail(args.command, str(error))
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:  # a full disk, a folder without write permission
         return _fail(args.command, f"{first_line(error)}. Finished work is kept: fix this and run the command again.")
-    return 0
+    return code or 0
 
 
 def build_parser() -> argparse.ArgumentParser:

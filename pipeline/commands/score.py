@@ -78,9 +78,8 @@ def run(
 
 
 def _pieces(rows: Table, model: ServedModel) -> Iterator[pa.Table]:
-    encoder = model.encoder
-    numeric = [name for name, categories in zip(encoder.columns_, encoder.categories_) if categories is None]
-    return rows.pieces(encoder.columns_, numeric)
+    numeric = [name for name, kind in model.encoder.kinds.items() if kind == "numeric"]
+    return rows.pieces(model.encoder.columns_, numeric)
 
 
 def _answers(

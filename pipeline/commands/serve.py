@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import socket
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
 from pipeline.common.errors import UserError
-from pipeline.encoding.encoder import RawEncoder
 from pipeline.registry import download, versions
-from pipeline.serving import app, mlflow_folder, served_model
+from pipeline.serving import app, mlflow_folder
+from pipeline.serving.request_log import RequestLog
+from pipeline.serving.training_profile import TrainingProfile
 
 HOST = "127.0.0.1"
 GRACE = 3  # seconds for requests that are being answered when the server is stopped
 HEALTH_CHECK = 60  # seconds in which a worker must answer its supervisor, also on a busy machine
 
 
-def run(
-    name: str,
-    alias: str = versions.CHAMPION,
-    *,
-    port: int = 5001,
-    workers: int = 2,
-    strict: bool = False,
-    root: Path = Path(),
-) -> None:
+@dataclass(frozen=True)
+class Options:
+    """How the server runs. With `strict`, requests with values that the model does not know are refused by default."""
+
+    port: int = 5001
+    workers: int = 2
+    strict: bool = False
+    request_log: RequestLog | None = None
+
+
+def run(name: str, alias: str, options: Options, root: Path = Path()) -> None:
     """Check the model, print the command, and serve until interrupted. A worker that dies is started again.
 
-    `name` is a data set, or the folder of a model that `ldep stream` wrote. With `strict`, requests with values that
-    the model does not know are refused, unless they say otherwise.
+    `name` is a data set, or the folder of a model that `ldep stream` wrote.
     """
-    _check_port(port)
+    _check_port(options.port)
+    if options.request_log is not None:
+        options.request_log.check()
     uri = name if Path(name, "MLmodel").is_file() else f"models:/{versions.name_of(name)}@{alias}"
     with download.checked_copy(uri, root) as folder:
         model = download.load(str(folder))
-        address = f"http://{HOST}:{port}/invocations"
-        print(f"Serving {uri} on {address}. To try it:\n\n{curl(model.encoder, address)}\n", flush=True)
-        os.environ[app.FOLDER] = str(folder / mlflow_folder.DATA)
-        os.environ[app.STRICT] = "true" if strict else ""
+        data = folder / mlflow_folder.DATA
+        address = f"http://{HOST}:{options.port}/invocations"
+        example = app.example(model, _profile(uri, data))
+        print(f"Serving {uri} on {address}. To try it:\n\n{curl(example, address)}\n", flush=True)
+        app.configure(data, options.strict, options.request_log)
         uvicorn.run(
             f"{app.__name__}:{app.from_environment.__name__}",
             factory=True,
             host=HOST,
-            port=port,
-            workers=workers,
+            port=options.port,
+            workers=options.workers,
             timeout_graceful_shutdown=GRACE,
             timeout_worker_healthcheck=HEALTH_CHECK,
             access_log=False,
@@ -65,8 +71,15 @@ def _check_port(port: int) -> None:
             raise UserError(f"port {port} cannot be used: {reason}; choose another one with --port.") from None
 
 
-def curl(encoder: RawEncoder, address: str) -> str:
-    """A request with one row of typical values."""
-    body = {"dataframe_records": [served_model.example(encoder)], "params": {"output": "full"}}
+def _profile(uri: str, data: Path) -> TrainingProfile | None:
+    try:
+        return TrainingProfile.load(data)
+    except ValueError as error:
+        raise UserError(f"{uri} is not loaded: {error}") from None
+
+
+def curl(example: dict[str, Any], address: str) -> str:
+    """Return a command that sends one row."""
+    body = {"dataframe_records": [example], "params": {"output": "full"}}
     data = shlex.quote(json.dumps(body, ensure_ascii=False))
     return f"curl {address} -H 'Content-Type: application/json' -d {data}"

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Command:
-    """One subcommand. `summary` completes the sentence "this command will ...", without a full stop."""
+    """One subcommand. `summary` completes the sentence "this command will ...", without a full stop.
+
+    `run` may return an exit code.
+    """
 
     name: str
-    run: Callable[[Namespace], None]
+    run: Callable[[Namespace], int | None]
     arguments: tuple[Callable[[ArgumentParser], None], ...]
     summary: str
     example: str
@@ -151,19 +154,30 @@ def run_tune(args: Namespace) -> None:
         tune.run(name, args.model, params, args.trials)
 
 
-def run_score(args: Namespace) -> None:
-    from pipeline.commands import score
+def run_score(args: Namespace) -> int:
+    from pipeline.commands import check_drift, score
     from pipeline.data.tables import Layout
 
+    if args.target is None and not args.check:
+        raise UserError("name the file to write (OUT), or add --check to compare the rows with those of training.")
+    if args.json is not None and not args.check:
+        raise UserError("--json writes the comparison of --check; add --check.")
     delimiter = "\t" if args.delimiter == r"\t" else args.delimiter
     layout = Layout(delimiter, args.decimal, args.encoding)
-    score.run(args.model, args.source, args.target, explain=args.explain, strict=args.strict, layout=layout)
+    if args.target is not None:
+        score.run(args.model, args.source, args.target, explain=args.explain, strict=args.strict, layout=layout)
+    if args.check and check_drift.run(args.model, args.source, args.json, layout=layout):
+        return check_drift.EXIT_CODE
+    return 0
 
 
 def run_serve(args: Namespace) -> None:
     from pipeline.commands import serve
+    from pipeline.serving.request_log import RequestLog
 
-    serve.run(args.name, args.alias, port=args.port, workers=args.workers, strict=args.strict)
+    request_log = args.log_requests and RequestLog(args.log_requests.absolute(), args.log_megabytes * 2**20)
+    options = serve.Options(args.port, args.workers, args.strict, request_log)
+    serve.run(args.name, args.alias, options)
 
 
 def run_stream(args: Namespace) -> None:

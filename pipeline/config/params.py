@@ -89,6 +89,7 @@ class Register(Section):
     margin: float = Field(default=0, ge=0, le=1)
     candidates: list[Name] = Field(default_factory=list)
     ship_code: bool = False
+    example_row: bool = True
 
 
 class Params(Section):

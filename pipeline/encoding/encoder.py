@@ -74,19 +74,30 @@ class RawEncoder(TransformerMixin, BaseEstimator):
         return self._filled(self._codes(X))
 
     def transform_with_report(self, X: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Transform rows, and report by column the rows whose value was taken as missing.
+        """Transform rows, and report by column the rows whose value was taken as missing, as `read_cells` does."""
+        codes, report = self.read_cells(X)
+        return self._filled(np.column_stack([*codes.values()]) if codes else np.empty((len(X), 0))), report
+
+    def read_cells(self, X: pd.DataFrame) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return by raw column one code per cell, NaN if it is missing, and the rows whose value counts as missing.
 
         Such a value is not one that training has seen: an undeclared category, for example. Columns without such a
-        value, and columns that are not used, are left out of the report.
+        value, and columns that are not used, are left out of the second part.
         """
         check_is_fitted(self)
-        codes = self._codes(X)
+        codes = dict(zip(self.columns_, self._codes(X).T))
         report = {
             name: rows
-            for name, kept, values in zip(self.columns_, self.kept_, codes.T)
-            if kept and (rows := taken_as_missing(X[name], values)).size
+            for name, kept in zip(self.columns_, self.kept_)
+            if kept and (rows := taken_as_missing(X[name], codes[name])).size
         }
-        return self._filled(codes), report
+        return codes, report
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each raw column."""
+        pairs = zip(self.columns_, self.categories_)
+        return {name: "numeric" if categories is None else "nominal" for name, categories in pairs}
 
     def _filled(self, codes: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(codes), np.asarray(self.fill_), codes)[:, np.asarray(self.kept_)]

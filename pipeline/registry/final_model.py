@@ -13,6 +13,7 @@ from pipeline.common.digests import digest, file_digest
 from pipeline.common.errors import UserError, first_line
 from pipeline.config import paths
 from pipeline.config.params import Params
+from pipeline.data.stage_files import read_raw
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.execution import plan as training
 from pipeline.execution import results
@@ -21,8 +22,9 @@ from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import inner_cv, models, seeds
 from pipeline.fitting.one_core import one_core
-from pipeline.serving import calibration, mlflow_folder
+from pipeline.serving import calibration, example_row, mlflow_folder
 from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.training_profile import TrainingProfile, profile_of
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,15 @@ class FinalModel:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A pipeline that takes raw rows, and the sigmoid of its decision values, if it has any and needs one."""
+    """A pipeline that takes raw rows, the sigmoid of its decision values, if it has any and needs one, and more.
+
+    `profile` describes the raw rows of training.
+    """
 
     pipe: Pipeline
     sigmoid: Sigmoid | None
     class_path: str
+    profile: TrainingProfile
 
 
 def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
@@ -70,6 +76,8 @@ def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
         data_digest,
         room_digest(*mlflow_folder.ROOMS),
         params.register_.ship_code,
+        params.register_.example_row,
+        file_digest(paths.raw(dataset, folder)),
     )
     return FinalModel(dataset, model, settings, seed, data_digest, training_key, key)
 
@@ -89,7 +97,10 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     if work.model in decisions and not calibration.is_calibrated(pipe[-1]):
         unseen = decisions[work.model].dropna()  # a row in the first block by time was never tested
         sigmoid = calibration.fit(unseen.to_numpy(), rows.y[unseen.index] == pipe.classes_[1])
-    return Fitted(Pipeline([("encode", encoder), *pipe.steps]), sigmoid, entry.class_)
+    whole = Pipeline([("encode", encoder), *pipe.steps])
+    raw = read_raw(work.dataset, folder)
+    example = example_row.choose(whole, raw, rows.y) if params.register_.example_row else None
+    return Fitted(whole, sigmoid, entry.class_, profile_of(encoder, raw, example))
 
 
 def _existing_encoder(dataset: str, folder: Path) -> Path:

@@ -120,7 +120,13 @@ class Registry:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch, "model")
             mlflow_folder.write(
-                folder, fitted.pipe, fitted.sigmoid, fitted.class_path, model_id=model_id, ship_code=ship_code
+                folder,
+                fitted.pipe,
+                fitted.sigmoid,
+                fitted.class_path,
+                profile=fitted.profile,
+                model_id=model_id,
+                ship_code=ship_code,
             )
             manifest = integrity.sign(folder, self.name, model_id, signing_key.read_or_make(self.root))
             self.client.log_model_artifacts(model_id, str(folder))

@@ -1,9 +1,12 @@
 """The HTTP server of a model, as an ASGI application.
 
-It speaks MLflow's scoring protocol: POST /invocations, and GET /ping, /health and /version. A bad request gets a status
-from 400 to 499 and one sentence, in MLflow's form: {"error_code": ..., "message": ...}. MLflow's own server answers
-some of them with 500 or with a stack trace, before any model sees them, and has no setting or hook to change that:
-https://github.com/mlflow/mlflow/issues/4897. It also guesses the types of CSV cells, and reads bodies of any size.
+It speaks MLflow's scoring protocol: POST /invocations, and GET /ping, /health and /version. GET /openapi.json describes
+the model's columns.
+
+A bad request gets a status from 400 to 499 and one sentence, in MLflow's form: {"error_code": ..., "message": ...}.
+MLflow's own server answers some of them with 500 or with a stack trace, before any model sees them, and has no setting
+or hook to change that: https://github.com/mlflow/mlflow/issues/4897. It also guesses the types of CSV cells, and reads
+bodies of any size.
 """
 
 from __future__ import annotations
@@ -18,20 +21,24 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pipeline.serving import request_format, served_model, unknown_values
+from pipeline.serving import openapi, request_format, served_model, unknown_values
 from pipeline.serving.request_format import BadRequest
+from pipeline.serving.request_log import RequestLog
 from pipeline.serving.served_model import ServedModel
+from pipeline.serving.training_profile import TrainingProfile
 from pipeline.serving.unknown_values import Report
 
 log = logging.getLogger(__name__)
 # Environment variables, by which `ldep serve` configures its worker processes.
 FOLDER = "LDEP_SERVED_FOLDER"  # the folder with the files of the model
 STRICT = "LDEP_SERVED_STRICT"  # if not empty, requests are strict unless they say otherwise
+LOG, LOG_SIZE = "LDEP_REQUEST_LOG", "LDEP_REQUEST_LOG_SIZE"  # the file for the rows of requests, and its bytes
 TAKEN_AS_MISSING = "Ldep-Taken-As-Missing"  # response header: the number of rows by column
 LARGEST_BODY = 32 * 2**20  # bytes
 SLOWEST_BODY = 60  # seconds in which a body must have arrived
@@ -39,15 +46,37 @@ LONGEST_MESSAGE = 1000  # characters: a message may repeat a cell, and a cell ma
 ERROR_CODES = {400: "BAD_REQUEST", 408: "REQUEST_TIMEOUT", 413: "REQUEST_TOO_LARGE", 415: "UNSUPPORTED_MEDIA_TYPE"}
 
 
+def configure(folder: Path, strict: bool, request_log: RequestLog | None) -> None:
+    """Set the environment from which worker processes create the application."""
+    os.environ[FOLDER] = str(folder)
+    os.environ[STRICT] = "true" if strict else ""
+    os.environ[LOG] = str(request_log.path) if request_log is not None else ""
+    os.environ[LOG_SIZE] = str(request_log.size) if request_log is not None else ""
+
+
 def from_environment() -> Starlette:
     """What a worker process of the server runs."""
     _end_with_parent()
-    return create(served_model.load(Path(os.environ[FOLDER])), strict=bool(os.environ.get(STRICT)))
+    folder = Path(os.environ[FOLDER])
+    request_log = RequestLog(Path(os.environ[LOG]), int(os.environ[LOG_SIZE])) if os.environ.get(LOG) else None
+    model, profile = served_model.load(folder), TrainingProfile.load(folder)
+    return create(model, profile, strict=bool(os.environ.get(STRICT)), request_log=request_log)
 
 
-def create(model: ServedModel, strict: bool = False) -> Starlette:
+def example(model: ServedModel, profile: TrainingProfile | None) -> dict[str, Any]:
+    """Return a row to try the model with: a real one if the profile has one, else typical values."""
+    return (profile and profile.example) or served_model.example(model.encoder)
+
+
+def create(
+    model: ServedModel,
+    profile: TrainingProfile | None = None,
+    strict: bool = False,
+    request_log: RequestLog | None = None,
+) -> Starlette:
     """Return the application. `strict` is the default of the parameter with that name."""
-    answers = Answers(model, strict)
+    answers = Answers(model, strict, request_log)
+    description = openapi.describe(model, example(model, profile), served_model.installed_version())
     # As many at a time as there are processors: a request that computes holds its body and its table in memory.
     computing = asyncio.Semaphore(os.cpu_count() or 1)
 
@@ -70,16 +99,26 @@ def create(model: ServedModel, strict: bool = False) -> Starlette:
     async def version(_: Request) -> Response:
         return Response(served_model.installed_version(), media_type="text/plain")
 
-    routes = [Route("/invocations", invocations, methods=["POST"]), Route("/version", version)]
-    return Starlette(routes=[*routes, Route("/ping", health), Route("/health", health)])
+    async def schema(_: Request) -> Response:
+        return _json(200, description)
+
+    return Starlette(
+        routes=[
+            Route("/invocations", invocations, methods=["POST"]),
+            Route("/version", version),
+            Route("/ping", health),
+            Route("/health", health),
+            Route("/openapi.json", schema),
+        ]
+    )
 
 
 class Answers:
     """The model's responses to requests, with a header for values that were taken as missing."""
 
-    def __init__(self, model: ServedModel, strict: bool) -> None:
-        self.model, self.strict = model, strict
-        self.logged: set[str] = set()  # columns whose unknown values the log has mentioned
+    def __init__(self, model: ServedModel, strict: bool, request_log: RequestLog | None = None) -> None:
+        self.model, self.strict, self.request_log = model, strict, request_log
+        self.reported: set[str] = set()  # columns whose unknown values the server's log has mentioned
 
     def to(self, body: bytes, content_type: str | None) -> Response:
         rows, params = request_format.read(body, content_type)
@@ -90,14 +129,24 @@ class Answers:
         response = _json(200, {"predictions": predictions})
         if report:
             response.headers[TAKEN_AS_MISSING] = unknown_values.header(report)
-            self._log(report)
+            self._report(report)
+        self._record(rows)
         return response
 
-    def _log(self, report: Report) -> None:
+    def _record(self, rows: pd.DataFrame) -> None:
+        """Append the rows to the log of requests. A full disk must not keep the server from answering."""
+        if self.request_log is None:
+            return
+        try:
+            self.request_log.append(rows, self.model.encoder.columns_)
+        except OSError as error:
+            log.error("%s: rows of a request could not be logged: %s.", self.request_log.path, error.strerror)
+
+    def _report(self, report: Report) -> None:
         """Log each column once per process: a client may send unknown values in every request."""
-        new = sorted(set(report) - self.logged)
+        new = sorted(set(report) - self.reported)
         if new:
-            self.logged.update(new)
+            self.reported.update(new)
             log.warning("A request has unknown values, taken as missing, in: %s.", ", ".join(new))
 
 

@@ -27,8 +27,9 @@ from pipeline.serving import counterfactual_answers, mlflow_loader, onnx_file, s
 from pipeline.serving.calibration import Sigmoid
 from pipeline.serving.portable import portable
 from pipeline.serving.served_model import ServedModel
+from pipeline.serving.training_profile import TrainingProfile
 
-DATA = Path("data/served")  # where MLflow puts the two files
+DATA = Path("data/served")  # where MLflow puts the files of the model
 ROOMS = ("common", "encoding", "fitting", "serving")  # their code decides what a served model answers
 
 
@@ -38,6 +39,7 @@ def write(
     sigmoid: Sigmoid | None,
     class_path: str,
     *,
+    profile: TrainingProfile | None = None,
     model_id: str | None = None,
     ship_code: bool = False,
 ) -> None:
@@ -50,6 +52,9 @@ def write(
         data = Path(scratch, DATA.name)
         data.mkdir()
         served_model.save(data, pipe, sigmoid)
+        if profile is not None:
+            profile.save(data)
+        example = (profile and profile.example) or served_model.example(pipe[0])
         mlflow.pyfunc.save_model(
             str(folder),
             mlflow_model=Model(model_id=model_id, model_uuid=model_id) if model_id else Model(),
@@ -57,7 +62,7 @@ def write(
             data_path=str(data),
             code_paths=_code(Path(scratch)) if ship_code else None,
             signature=signature(pipe[0]),
-            input_example=(pd.DataFrame([served_model.example(pipe[0])]), {"output": "full"}),
+            input_example=(pd.DataFrame([example]), {"output": "full"}),
             pip_requirements=pins(class_path),
         )
     _write_onnx(folder, ServedModel(pipe, sigmoid))

@@ -6,8 +6,10 @@ import contextlib
 import json
 import math
 import os
+import shlex
 import signal
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -20,7 +22,7 @@ import requests
 from benchmarks.server import mlflow_serving, serving
 from pipeline.commands import score
 from pipeline.registry import download
-from pipeline.serving import app
+from pipeline.serving import app, served_model
 from tests.support import killing, malformed, registered
 
 pytestmark = pytest.mark.xdist_group("server")
@@ -205,6 +207,30 @@ def test_the_message_says_what_is_wrong(server):
     assert refused(server, body) == "params.output is 'all'; it must be one of label, scores, full, counterfactual."
 
 
+def test_the_printed_curl_command_gets_an_explanation_that_says_something(server, registered_project):
+    port = server[0].split(":")[-1].split("/")[0]
+    printed = (registered_project / f"server-{port}.log").read_text()
+    command = next(line for line in printed.splitlines() if line.startswith("curl "))
+    (record,) = json.loads(subprocess.check_output(["bash", "-c", command], timeout=60))["predictions"]
+    assert max(map(abs, record["explanation"]["contributions"].values())) > 0.1
+    (row,) = json.loads(shlex.split(command)[-1])["dataframe_records"]
+    training = plain(registered.rows()[FEATURES]).to_dict(orient="records")
+    assert row in training
+
+
+def test_ping_health_version_and_openapi_answer(server):
+    root = server[0].removesuffix("/invocations")
+    for route in ("ping", "health"):
+        assert requests.get(f"{root}/{route}", timeout=60).status_code == 200
+    assert requests.get(f"{root}/version", timeout=60).text == served_model.installed_version()
+    document = requests.get(f"{root}/openapi.json", timeout=60).json()
+    assert list(document["components"]["schemas"]["Row"]["properties"]) == FEATURES
+    (example,) = document["paths"]["/invocations"]["post"]["requestBody"]["content"]["application/json"]["schema"][
+        "examples"
+    ]
+    assert set(post(server, example)[0]) >= {"class", "decision", "probability", "explanation", "taken_as_missing"}
+
+
 def test_a_table_without_rows_has_no_answers(server):
     assert post(server, {"dataframe_split": {"columns": FEATURES, "data": []}}) == []
 
@@ -297,15 +323,18 @@ def test_mlflow_models_predict_takes_a_csv(registered_project, frame, expected, 
     assert answers == [record["class"] for record in expected]
 
 
-def test_a_baseline_is_served_the_same_way_and_strictly_if_asked(registered_project, frame):
+def test_a_baseline_is_served_the_same_way_strictly_and_with_a_log_if_asked(registered_project, frame):
     uri = f"models:/ldep-{registered.BASELINE}@champion"
-    with serving(registered_project, registered.BASELINE, "--workers", "1", "--strict") as (address, _):
+    options = ("--workers", "1", "--strict", "--log-requests", "log.jsonl")
+    with serving(registered_project, registered.BASELINE, *options) as (address, _):
         server = (f"{address}/invocations",)
         body = {**bodies(frame)["dataframe_records"], "params": {"output": "full"}}
         records = post(server, body)
         unknown = {"width": 1, "größe (cm)": 1, "grade": "9", "colour": "red"}
         assert "strict mode" in refused(server, pd.DataFrame([unknown]).to_csv(index=False).encode(), CSV)
         assert len(post(server, {"instances": [unknown], "params": {"strict": False}})) == 1
+    logged = [json.loads(line) for line in (registered_project / "log.jsonl").read_text().splitlines()]
+    assert logged == [*plain(frame).to_dict(orient="records"), unknown]  # and not the refused request
     assert records == download.load(uri, registered_project).predict(frame, {"output": "full"})
     assert records[0]["explanation"] == {"not_available": "SVC has no exact explanation."}
     assert 0 < records[0]["probability"]["no"] < 1

@@ -1,0 +1,130 @@
+"""The OpenAPI description of a served model: its routes, and its columns with their types or categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.serving.served_model import OUTPUTS, ServedModel
+
+VERSION = "3.1.0"
+MOST_CATEGORIES = 200  # that are listed for one column
+JSON = "application/json"
+
+
+def describe(model: ServedModel, example: dict[str, Any], version: str | None) -> dict[str, Any]:
+    """Return the document. `example` is a row of the model."""
+    return {
+        "openapi": VERSION,
+        "info": {
+            "title": f"A classifier: {', '.join(model.classes)}",
+            "description": f"{type(model.model).__name__} behind MLflow's scoring protocol, served by `ldep serve`.",
+            "version": version or "unknown",
+        },
+        "paths": {
+            "/invocations": {"post": _invocations(example)},
+            "/ping": {"get": _plain("Whether the server answers; also at /health.")},
+            "/health": {"get": _plain("Whether the server answers.")},
+            "/version": {"get": _plain("The version of ldep.")},
+        },
+        "components": {
+            "schemas": {
+                "Row": _row(model, example),
+                "Params": _params(),
+                "Error": {
+                    "type": "object",
+                    "properties": {"error_code": {"type": "string"}, "message": {"type": "string"}},
+                    "required": ["error_code", "message"],
+                },
+            }
+        },
+    }
+
+
+def _invocations(example: dict[str, Any]) -> dict[str, Any]:
+    rows = {"type": "array", "items": _reference("Row")}
+    body = {
+        "type": "object",
+        "properties": {"dataframe_records": rows, "params": _reference("Params")},
+        "required": ["dataframe_records"],
+        "examples": [{"dataframe_records": [example], "params": {"output": "full"}}],
+    }
+    answers = {"type": "object", "properties": {"predictions": {"type": "array", "description": "One per row."}}}
+    return {
+        "summary": "Classify rows.",
+        "description": "MLflow's other formats are accepted too: dataframe_split, instances, inputs, and CSV.",
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": body}, "text/csv": {"schema": {"type": "string"}}},
+        },
+        "responses": {
+            "200": {
+                "description": "The class of each row or, by params.output, an object with more.",
+                "headers": {
+                    "Ldep-Taken-As-Missing": {
+                        "description": "The number of rows by column whose value was taken as missing, as JSON.",
+                        "schema": {"type": "string"},
+                    }
+                },
+                "content": {JSON: {"schema": answers}},
+            },
+            **{status: _error(text) for status, text in ERRORS.items()},
+        },
+    }
+
+
+ERRORS = {
+    "400": "The request cannot be read, or a cell is not what its column needs.",
+    "408": "The body did not arrive in time.",
+    "413": "The body is too large.",
+    "415": "The content type is neither JSON nor CSV.",
+}
+
+
+def _error(description: str) -> dict[str, Any]:
+    return {"description": description, "content": {JSON: {"schema": _reference("Error")}}}
+
+
+def _row(model: ServedModel, example: dict[str, Any]) -> dict[str, Any]:
+    encoder = model.encoder
+    properties = {
+        name: _column(encoder.kinds[name], categories)
+        for name, categories in zip(encoder.columns_, encoder.categories_)
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(encoder.columns_),
+        "description": "A raw row. Other columns are ignored.",
+        "examples": [example],
+    }
+
+
+def _column(kind: str, categories: list[str] | None) -> dict[str, Any]:
+    """The schema of a column. Cells of text that read as a number, or as a category, are accepted as well."""
+    if categories is not None and len(categories) <= MOST_CATEGORIES:
+        return {"enum": [*categories, None], "description": "Any other value is taken as missing."}
+    if categories is not None:
+        description = f"One of {len(categories)} categories. Any other value is taken as missing."
+        return {"type": ["string", "null"], "description": description}
+    if kind == "numeric":
+        return {"type": ["number", "null"]}
+    return {"type": ["string", "null"], "description": f"A {kind}."}
+
+
+def _params() -> dict[str, Any]:
+    strict = "Refuse the request if a value would be taken as missing. `ldep serve --strict` makes true the default."
+    return {
+        "type": "object",
+        "properties": {
+            "output": {"enum": list(OUTPUTS), "default": OUTPUTS[0], "description": "How much to answer."},
+            "strict": {"type": "boolean", "description": strict},
+        },
+    }
+
+
+def _plain(summary: str) -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": {"description": "OK"}}}
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,0 +1,126 @@
+"""The training profile: how the values of each raw column were distributed when the model was fitted.
+
+It is stored beside the model, so that later rows can be compared with the rows of training (`pipeline.serving.drift`).
+It also holds one real row, which documentation and the server's first request use as an example.
+
+The values of a column are counted in bins. A nominal column has one bin per category, and one for all that are rare.
+Any other column has bins between quantiles; a value that is more frequent than a bin gets one of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.common.files import write_json
+from pipeline.encoding.encoder import RawEncoder
+
+FILE = "training_profile.json"
+QUANTILES = 10
+FEW_VALUES = 20  # a column with at most so many distinct numbers has one bin for each
+MOST_CATEGORIES = 50  # with a bin of their own
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One raw column: the edges of its bins or the codes of its categories, and the counts of the training rows.
+
+    Attributes
+    ----------
+    name, kind : str
+        The column, and what it holds: "numeric", "nominal" or another kind of the encoder.
+    edges : list of float
+        Bin k begins at edge k - 1 and ends before edge k. Empty for a nominal column.
+    codes : list of int
+        The categories with a bin of their own, by their position among the encoder's. The last bin is for all others.
+    counts : list of int
+        Cells by bin.
+    missing : int
+        Cells without a value.
+    single : int
+        Categories that occur in one row. Their share estimates how many later rows have a category never seen.
+    """
+
+    name: str
+    kind: str
+    edges: list[float]
+    codes: list[int]
+    counts: list[int]
+    missing: int
+    single: int
+
+    def count(self, codes: np.ndarray) -> np.ndarray:
+        """Return how many of these codes lie in each bin; NaN lies in none."""
+        values = codes[~np.isnan(codes)]
+        if self.kind != "nominal":
+            return np.bincount(np.searchsorted(self.edges, values, side="right"), minlength=len(self.counts))
+        positions = {code: position for position, code in enumerate(self.codes)}
+        found, counts = np.unique(values, return_counts=True)
+        totals = np.zeros(len(self.codes) + 1, dtype=np.int64)
+        for code, count in zip(found.tolist(), counts.tolist()):
+            totals[positions.get(int(code), len(self.codes))] += count
+        return totals
+
+
+@dataclass(frozen=True)
+class TrainingProfile:
+    """The profile of all columns, the number of training rows, and a real row of them; None if it is withheld."""
+
+    rows: int
+    columns: list[ColumnProfile]
+    example: dict[str, Any] | None
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / FILE, asdict(self))
+
+    @classmethod
+    def load(cls, folder: Path) -> TrainingProfile | None:
+        """Read the profile in a folder; None if there is none. ValueError says that it cannot be read."""
+        try:
+            content = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            columns = [ColumnProfile(**column) for column in content["columns"]]
+            return cls(int(content["rows"]), columns, content["example"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder / FILE} cannot be read: {error!r}.") from None
+
+
+def profile_of(encoder: RawEncoder, frame: pd.DataFrame, example: dict[str, Any] | None = None) -> TrainingProfile:
+    """Return the profile of raw rows as a fitted encoder reads them."""
+    codes, _ = encoder.read_cells(frame)
+    kinds = encoder.kinds
+    return TrainingProfile(len(frame), [_profile(name, kinds[name], codes[name]) for name in codes], example)
+
+
+def _profile(name: str, kind: str, codes: np.ndarray) -> ColumnProfile:
+    values = codes[~np.isnan(codes)]
+    missing = len(codes) - len(values)
+    distinct, counts = np.unique(values, return_counts=True)
+    single = int((counts == 1).sum()) if kind == "nominal" else 0
+    frequent: list[int] = []
+    edges: list[float] = []
+    if kind == "nominal":
+        by_count = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+        frequent = [int(code) for code in distinct[by_count]]
+    elif len(distinct):
+        edges = _edges(values, distinct)
+    empty = ColumnProfile(name, kind, edges, frequent, [0] * (max(len(edges), len(frequent)) + 1), missing, single)
+    return ColumnProfile(name, kind, edges, frequent, empty.count(codes).tolist(), missing, single)
+
+
+def _edges(values: np.ndarray, distinct: np.ndarray) -> list[float]:
+    """Return the edges of the bins: the values themselves if there are few, else quantiles."""
+    if len(distinct) <= FEW_VALUES:
+        return [*distinct.tolist(), float(np.nextafter(distinct[-1], np.inf))]  # the last bin is above all values
+    # "lower" gives values that occur: interpolation between huge values could overflow.
+    quantiles = np.quantile(values, np.arange(1, QUANTILES) / QUANTILES, method="lower")
+    edges, repeats = np.unique(quantiles, return_counts=True)
+    # A value that is more frequent than a bin is several quantiles at once: its bin begins and ends with it.
+    after = np.nextafter(edges[repeats > 1], np.inf)
+    return np.unique(np.concatenate([edges, after])).tolist()

@@ -1,0 +1,76 @@
+"""The OpenAPI document: valid by its own rules, with the columns of the model."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.serving import example_row, openapi
+from pipeline.serving.served_model import ServedModel
+from tests.support import registered
+
+jsonschema = pytest.importorskip("jsonschema")
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return registered.rows(90).astype({"grade": "category", "colour": "category"})
+
+
+@pytest.fixture(scope="module")
+def pipe(frame: pd.DataFrame) -> Pipeline:
+    steps = [("encode", RawEncoder()), ("model", LogisticRegression())]
+    return Pipeline(steps).fit(frame.drop(columns="sold"), frame["sold"].to_numpy(dtype=str))
+
+
+def test_the_schema_of_a_row_accepts_raw_rows_and_refuses_other_types(frame, pipe):
+    served = ServedModel(pipe, None)
+    example = example_row.choose(pipe, frame, frame["sold"].to_numpy(dtype=str))
+    document = openapi.describe(served, example, "1")
+    schema = document["components"]["schemas"]["Row"]
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    rows = frame.drop(columns="sold").astype(object)
+    for row in [example, *rows.where(rows.notna(), None).to_dict(orient="records")]:
+        validator.validate(row)
+    assert not validator.is_valid({**example, "width": "wide"})
+    assert not validator.is_valid({**example, "colour": "violet"})
+    assert not validator.is_valid({"width": 1.0})
+
+
+def test_every_reference_leads_to_a_schema(frame, pipe):
+    document = openapi.describe(ServedModel(pipe, None), {}, None)
+    references = []
+
+    def visit(node: object) -> None:
+        if isinstance(node, dict):
+            references.extend([node["$ref"]] if "$ref" in node else [])
+            for value in node.values():
+                visit(value)
+        elif isinstance(node, list):
+            for value in node:
+                visit(value)
+
+    visit(document)
+    assert references
+    schemas = document["components"]["schemas"]
+    assert {reference.removeprefix("#/components/schemas/") for reference in references} <= set(schemas)
+
+
+def test_the_example_is_a_real_row_without_gaps_that_the_model_gets_right(frame, pipe):
+    y = frame["sold"].to_numpy(dtype=str)
+    example = example_row.choose(pipe, frame, y)
+    rows = frame.drop(columns="sold").astype(object)
+    position = rows.where(rows.notna(), None).to_dict(orient="records").index(example)
+    assert None not in example.values()
+    assert pipe.predict(frame.iloc[[position]])[0] == y[position]
+
+
+def test_an_example_is_found_even_if_every_row_has_gaps_and_the_model_is_always_wrong(frame, pipe):
+    gaps = frame.assign(width=float("nan"))
+    example = example_row.choose(pipe, gaps, pd.Series("nothing", index=gaps.index).to_numpy())
+    assert example["width"] is None
+    assert example["colour"] in ("red", "green", "blue")
