@@ -27,7 +27,7 @@ class Picture:
     name: str
     title: str
     caption: str
-    section: Section
+    section: str
     full_width: bool
     drawing: Figure
 

@@ -18,6 +18,10 @@ _LABELS = {
     "rdep": "r-DEP",
     "rbf_svc_tuned": "Tuned RBF SVC",
     "mlp_tuned": "Tuned MLP",
+    "logistic": "Logistic regression",
+    "extra_trees": "Extra trees",
+    "random_forest": "Random forest",
+    "hist_gradient_boosting": "Gradient boosting",
 }
 OURS = ("ldep", "ldep_cv")
 # The columns of the paper's table, keyed by our model of the same kind with the same settings.
@@ -60,6 +64,11 @@ def title(dataset: str) -> str:
 def count_of(number: int, noun: str) -> str:
     """`1 data set`, `2 data sets`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def percent(share: float) -> str:
+    """`71 %`; `0.4 %` below one per cent."""
+    return f"{100 * share:.1f} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
 def duration(seconds: float) -> str:

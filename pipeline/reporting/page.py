@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from pipeline.reporting import drawing, labels, page_tables, renderers, summary, targets
+from pipeline.reporting import labels, page_tables, renderers, summary, targets
 from pipeline.reporting.accuracies import published_means
 from pipeline.reporting.figure import Picture
+from pipeline.reporting.own.dataset_report import DatasetReport
+from pipeline.reporting.own.page import overview_table
 from pipeline.reporting.report_data import ReportData
 from pipeline.reporting.table1 import CAPTION, Table1
+from pipeline.reporting.templates import fill
 
-FOLDER = Path(__file__).parent
 # Anchor and title. A section without content is left out, with its link.
 SECTIONS = {
     "summary": "Summary",
+    "own": "Your own data",
     "failures": "Failed fits",
     "table": "Table 1",
     "reproduction": "Reproduction",
@@ -42,9 +42,16 @@ class Card:
 
 
 def render(
-    data: ReportData, table1: Table1, pictures: Sequence[tuple[Picture, str]], provenance: Mapping[str, str]
+    data: ReportData,
+    table1: Table1,
+    pictures: Sequence[tuple[Picture, str]],
+    provenance: Mapping[str, str],
+    own: Sequence[DatasetReport] = (),
 ) -> str:
-    """pictures: each with its SVG. provenance: what the report was made with, {term: text}."""
+    """pictures: each with its SVG. provenance: what the report was made with, {term: text}.
+
+    own: the own data sets, which have pages of their own.
+    """
     tables = {
         "models": page_tables.models(data),
         "failures": page_tables.failures(data),
@@ -53,13 +60,14 @@ def render(
         "claims": page_tables.claims(data),
         "registry": page_tables.registered_models(data),
         "data": page_tables.datasets(data),
+        "own": overview_table(own) if own else None,
     }
     accuracies = data.accuracies
     families = {labels.family(model) for model in accuracies.models}
     shown = {picture.section for picture, _ in pictures}
-    absent = {name for name in ("failures", "reproduction") if tables[name] is None}
+    absent = {name for name in ("failures", "own", "reproduction") if tables[name] is None}
     absent |= {section for section in ("results", "training") if section not in shown}
-    return _fill(
+    return fill(
         "page.html",
         accuracies=accuracies,
         folds=_folds(data),
@@ -82,7 +90,7 @@ def render(
 
 def render_table1(table1: Table1) -> str:
     """A page with Table 1 alone."""
-    return _fill("table1.html", caption=CAPTION, table1_html=_html(table1.main(), "table1-cells"))
+    return fill("table1.html", caption=CAPTION, table1_html=_html(table1.main(), "table1-cells"))
 
 
 def cards(data: ReportData) -> list[Card]:
@@ -122,17 +130,3 @@ def _folds(data: ReportData) -> str:
 
 def _html(table: Any, identifier: str) -> Any:
     return "" if table is None else renderers.html(table, identifier)
-
-
-def _fill(template: str, **values: Any) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(label=labels.label, p=summary.p_text, count_of=labels.count_of)
-    style = drawing.theme_css() + (FOLDER / "page.css").read_text(encoding="utf-8")
-    script = (FOLDER / "page.js").read_text(encoding="utf-8")
-    return environment.get_template(template).render(style=style, script=script, **values)

@@ -153,6 +153,8 @@ def _html_content(cell: Cell) -> Markup:
         shown = Markup("<code>{}</code>").format(shown)
     elif cell.style != "plain":
         shown = Markup('<span class="badge {}">{}</span>').format(cell.style, shown)
+    if cell.link:
+        shown = Markup('<a href="{}">{}</a>').format(cell.link, shown)
     if cell.family:
         shown = Markup('<span class="dot {}"></span>{}').format(cell.family, shown)
     if cell.note:

@@ -37,6 +37,8 @@ class Cell:
     """`good`, `bad` and `neutral` are badges."""
     family: str = ""
     """The family of the model that the cell names, which decides the colour of its dot."""
+    link: str = ""
+    """The page to which the text leads."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pipeline.data.provenance import Provenance
 from pipeline.execution import manifest, results
 from pipeline.registry import champion, final_model, selection, versions
 from pipeline.registry.champion import Measured, Rule
+from pipeline.registry.examination import examine
 from pipeline.registry.final_model import FinalModel
 from pipeline.registry.selection import Selection
 from pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry
@@ -49,6 +50,8 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
         with file_lock.locked(root / paths.LOCKS / f"{name}.register.lock", f"the registration of {name}"):
             work = final_model.plan(name, selected.model, params, root)
             record |= _register(work, selected, params, root, promote)
+    if name in params.own_data:  # the report of an own data set takes a closer look at its model
+        record["examination"] = examine(name, selected.model, params.metric, table, params, root)
     write_json(root / paths.REGISTRY / f"{name}.json", record, infinite=True)
     return record
 

@@ -1,4 +1,4 @@
-"""Stage report: the paper's table with our results, statistical tests, figures, and one page that shows all of it."""
+"""Stage report: the paper's table with our results, tests and figures on one page, and a page per own data set."""
 
 from __future__ import annotations
 
@@ -27,9 +27,14 @@ from pipeline.config.params import Params
 from pipeline.data.provenance import Provenance
 from pipeline.data.stage_files import read_imputed
 from pipeline.execution import results
-from pipeline.reporting import drawing, page, summary, table1
+from pipeline.registry import evidence
+from pipeline.reporting import costs, drawing, page, summary, table1
 from pipeline.reporting.figure import Picture
 from pipeline.reporting.figures import all_figures
+from pipeline.reporting.own import figures as own_figures
+from pipeline.reporting.own import findings, model_card
+from pipeline.reporting.own import page as own_page
+from pipeline.reporting.own.dataset_report import DatasetReport
 from pipeline.reporting.report_data import DatasetInfo, PlanarData, ReportData
 from pipeline.tracking.report_run import ReportRuns
 
@@ -38,25 +43,39 @@ PAGE, PROVENANCE, FIGURES = "report.html", "provenance.json", "figures"
 
 
 def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
-    """Write report/ and metrics/mean.json from the results of the data sets, log them in MLflow, return the folder."""
+    """Write report/ and metrics/mean.json from the results of the data sets, log them in MLflow, return the folder.
+
+    Data sets of the catalogue share the paper's page; each own data set has a page of its own.
+    """
     start = time.monotonic()
     # Before any work: a tracking store that does not answer is an error.
     runs = ReportRuns(params.tracking, root) if params.tracking.enabled else None
-    data = read(datasets, root, params.metric)
+    table = results.read_all(datasets, root / paths.RESULTS)
+    own = [name for name in datasets if name in params.own_data]
+    of_catalogue = [name for name in datasets if name not in own]
+    data = read(of_catalogue, root, params.metric) if of_catalogue else None
+    reports = [evidence.gather(name, _read_decision(name, root), params, root) for name in own]
     with _replaced(root / paths.REPORT) as folder:
-        table = table1.build(data.accuracies, {name: info.origin for name, info in data.datasets.items()})
-        write_tables(data, table, folder)
-        pictures = write_figures(data, folder)
+        results.write_table(table, folder / results.TABLE)
+        table_1 = write_tables(data, folder) if data is not None else None
+        pictures = write_figures(data, folder) if data is not None else []
+        own_pictures = [write_own_files(report, folder) for report in reports]
         key = _digest(folder)  # before the provenance, which differs between two reports of the same results
         commits = runs.training_commits(datasets) if runs is not None else []
-        provenance = describe(data, commits, time.monotonic() - start)
+        provenance = describe(table, commits, time.monotonic() - start)
         write_json(folder / PROVENANCE, provenance)
-        write_text(folder / PAGE, page.render(data, table, pictures, provenance))
+        for report, drawn in zip(reports, own_pictures):
+            write_text(folder / own_page.file_name(report.name), own_page.render(report, drawn, provenance))
+        if data is not None and table_1 is not None:
+            write_text(folder / PAGE, page.render(data, table_1, pictures, provenance, reports))
+        else:
+            write_text(folder / PAGE, own_page.render_entry(reports, provenance))
     folder = root / paths.REPORT
-    write_json(root / paths.MEANS, means(data))
+    write_json(root / paths.MEANS, means(table, params.metric))
     if runs is not None:
-        runs.log(folder, PAGE, key, summary.findings(data.accuracies, data.claims, data.ranks))
-    log.info("report: %d data sets, %d models, in %s.", len(datasets), len(data.accuracies.models), folder / PAGE)
+        runs.log(folder, PAGE, key, _summary(data, reports))
+    first = folder / (own_page.file_name(own[0]) if len(datasets) == len(own) == 1 else PAGE)
+    log.info("report: %d data sets, %d models, in %s.", len(datasets), table["model"].nunique(), first)
     return folder
 
 
@@ -77,13 +96,14 @@ def read(datasets: Sequence[str], root: Path, metric: str = "accuracy") -> Repor
     )
 
 
-def write_tables(data: ReportData, table: table1.Table1, folder: Path) -> None:
-    """Write all results, and Table 1 in four formats."""
-    results.write_table(data.results, folder / results.TABLE)
+def write_tables(data: ReportData, folder: Path) -> table1.Table1:
+    """Write Table 1 in four formats, and return it."""
+    table = table1.build(data.accuracies, {name: info.origin for name, info in data.datasets.items()})
     write_text(folder / "table.md", table.markdown())
     write_text(folder / "table.csv", table.csv())
     write_text(folder / "table.tex", table.latex())
     write_text(folder / "table.html", page.render_table1(table))
+    return table
 
 
 def write_figures(data: ReportData, folder: Path) -> list[tuple[Picture, str]]:
@@ -92,9 +112,16 @@ def write_figures(data: ReportData, folder: Path) -> list[tuple[Picture, str]]:
     return [(picture, drawing.save(picture.drawing, folder / FIGURES, picture.name)) for picture in pictures]
 
 
-def means(data: ReportData) -> dict[str, float]:
+def write_own_files(report: DatasetReport, folder: Path) -> list[tuple[Picture, str]]:
+    """Write the model card of an own data set, and its figures; return each figure with its SVG."""
+    write_text(folder / f"{report.name}.card.md", model_card.markdown(report))
+    drawn = own_figures.pictures(report)
+    return [(picture, drawing.save(picture.drawing, folder / FIGURES, picture.name)) for picture in drawn]
+
+
+def means(table: pd.DataFrame, metric: str) -> dict[str, float]:
     """For `dvc metrics`: the mean over the data sets of the metric that decides, of each model that has it on all."""
-    values = data.results[data.results["metric"] == data.metric].pivot_table(
+    values = table[table["metric"] == metric].pivot_table(
         index="dataset", columns="model", values="value", aggfunc=_mean_of_all, dropna=False, sort=False
     )
     return {str(model): round(float(mean), 6) for model, mean in values.mean(skipna=False).dropna().items()}
@@ -105,15 +132,15 @@ def _mean_of_all(values: pd.Series) -> float:
     return float(values.mean(skipna=False))
 
 
-def describe(data: ReportData, training_commits: Sequence[str], seconds: float) -> dict[str, str]:
+def describe(table: pd.DataFrame, training_commits: Sequence[str], seconds: float) -> dict[str, str]:
     """How the report and its numbers were made."""
-    command, stage = shlex.join(["ldep", "report", *data.accuracies.datasets]), os.environ.get("DVC_STAGE")
+    command, stage = shlex.join(["ldep", "report", *table["dataset"].unique()]), os.environ.get("DVC_STAGE")
     return {
         "Time": datetime.now(UTC).isoformat(timespec="seconds"),
         "Command": f"{command} (dvc repro, stage {stage})" if stage else command,
         "Software and machine": machine.describe(),
         "Trained at commit": ", ".join(training_commits) or "unknown: these data sets have no tracked run",
-        "CPU time of the training": f"{data.costs['total'].sum():.0f} s",
+        "CPU time of the training": f"{costs.per_model(table)['total'].sum():.0f} s",
         "Time to make the report": f"{seconds:.1f} s",
     }
 
@@ -156,6 +183,12 @@ def _read_decision(name: str, root: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path} cannot be read ({first_line(error)}); run `ldep register {name}` again.") from None
+
+
+def _summary(data: ReportData | None, reports: Sequence[DatasetReport]) -> list[str]:
+    """The first lines of the run in MLflow."""
+    sentences = summary.findings(data.accuracies, data.claims, data.ranks) if data is not None else []
+    return [*sentences, *(f"{report.name}: {findings.findings(report)[0]}" for report in reports)]
 
 
 def _digest(folder: Path) -> str:

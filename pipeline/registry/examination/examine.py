@@ -1,0 +1,99 @@
+"""The examination of the selected model: learning curve, importance of the columns, and some rows explained.
+
+The model is fitted as on fold 0 of the cross-validation and asked about the test rows of that fold. All numbers are
+therefore about rows that the model has not seen. They are stored under a key, as every fit is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.common.digests import digest, file_digest
+from pipeline.common.errors import first_line
+from pipeline.config import paths
+from pipeline.config.params import Params
+from pipeline.data.stage_files import read_raw
+from pipeline.encoding.encoder import RawEncoder
+from pipeline.execution import plan as training
+from pipeline.execution.code_version import room_digest
+from pipeline.execution.inputs import load_training_data
+from pipeline.execution.store import Store
+from pipeline.fitting.fit import FitTask
+from pipeline.fitting.one_core import one_core
+from pipeline.registry.examination.explained_rows import explained_rows
+from pipeline.registry.examination.importance import importance
+from pipeline.registry.examination.learning_curve import learning_curve
+from pipeline.registry.examination.subject import Subject, fit
+
+log = logging.getLogger(__name__)
+FOLD = 0
+NOTICEABLE = 10  # seconds from which the work is announced
+
+
+def examine(dataset: str, model: str, metric: str, table: pd.DataFrame, params: Params, root: Path) -> dict[str, Any]:
+    """Return `learning_curve`, `importance` and `rows` as plain values, and `problems`: why one of them is missing.
+
+    table: the results of the data set.
+    """
+    first = table[(table["model"] == model) & (table["fold"] == FOLD)].iloc[0]
+    data = load_training_data(dataset, root / paths.DATA)
+    task = training.make(dataset, params, table["fold"].nunique(), root / paths.DATA, root / paths.STATE).fits[
+        model, FOLD
+    ]
+    raw_file = paths.raw(dataset, root / paths.DATA)
+    key = digest("examination", task.key, first["settings"], metric, file_digest(raw_file), room_digest("registry"))
+    store = Store(root / paths.STATE / "fits")
+    record = store.get(key)
+    if record is None:
+        if first["fit_seconds"] > NOTICEABLE:
+            log.info("%s: examining %s, about %.0f s.", dataset, model, 1.5 * first["fit_seconds"])
+        subject = Subject(
+            data=data,
+            raw=read_raw(dataset, root / paths.DATA),
+            sources=_sources(dataset, data.columns, root / paths.DATA),
+            fold=FOLD,
+            metric=metric,
+        )
+        record = _examine(task, json.loads(first["settings"]), subject)
+        store.put(key, record)
+    return record
+
+
+def _examine(task: FitTask, settings: dict[str, Any], subject: Subject) -> dict[str, Any]:
+    with one_core(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # train has reported them for the same model
+        # A class of the user's may raise anything. What cannot be computed is left out of the report, with the reason.
+        try:
+            pipe = fit(task, settings, subject, subject.train)
+        except Exception as error:
+            return {"problems": [_reason(f"fit on fold {FOLD}", error)]}
+        record: dict[str, Any] = {"problems": []}
+        try:
+            record["learning_curve"] = learning_curve(task, settings, subject, pipe)
+        except Exception as error:
+            record["problems"].append(_reason("learning curve", error))
+        try:
+            record["importance"] = importance(pipe, subject, task.seed)
+        except Exception as error:
+            record["problems"].append(_reason("importance of the columns", error))
+        try:
+            record["rows"] = explained_rows(pipe, subject)
+        except Exception as error:
+            record["problems"].append(_reason("explained rows", error))
+        return record
+
+
+def _reason(part: str, error: Exception) -> str:
+    return f"{part}: {type(error).__name__}: {first_line(error)}"
+
+
+def _sources(dataset: str, columns: list[str], folder: Path) -> list[str]:
+    """The raw column of each feature."""
+    encoder = RawEncoder.load(paths.encoder(dataset, folder))
+    return list(getattr(encoder, "source_columns", columns))
