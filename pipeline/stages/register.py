@@ -21,7 +21,7 @@ from pipeline.data.provenance import Provenance
 from pipeline.execution import manifest, results
 from pipeline.registry import champion, final_model, selection, versions
 from pipeline.registry.champion import Measured, Rule
-from pipeline.registry.examination import examine
+from pipeline.registry.examination.examine import examine
 from pipeline.registry.final_model import FinalModel
 from pipeline.registry.selection import Selection
 from pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry

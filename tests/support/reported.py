@@ -35,12 +35,14 @@ EXAMPLE_COLUMNS = {
     "tune_cpu_seconds": {"ldep": 30.0},
     "trials": {"ldep": 24},
 }
+# The same, with only data sets of the catalogue: their results share one page.
+CATALOGUE_EXAMPLE = {"haberman": EXAMPLE["haberman"], "wdbc": EXAMPLE["wdbc"], "banana": EXAMPLE["mine"]}
 DECISION = {
-    "dataset": "mine",
+    "dataset": "banana",
     "model": "<odd> & own",
     "metric": "accuracy",
     "metrics": {"accuracy": 0.9},
-    "registered": "ldep-mine",
+    "registered": "ldep-banana",
     "version": 3,
     "decision": "challenger",
     "why": "not better",
@@ -109,14 +111,14 @@ def write(root: Path, name: str, models: Folds, **columns: dict[str, Any]) -> No
 
 def project(root: Path) -> params.Params:
     """Write the example with the records of the stages fetch and register; return its parameters."""
-    for name, models in EXAMPLE.items():
+    for name, models in CATALOGUE_EXAMPLE.items():
         write(root, name, models, **EXAMPLE_COLUMNS)
     (root / "data/provenance").mkdir(parents=True)
     record = {"source": "file", "file": "my.csv", "rows": 10, "classes": {"a": 4, "b": 6}, "time": "2026-01-01"}
-    (root / "data/provenance/mine.json").write_text(json.dumps(record))
+    (root / "data/provenance/banana.json").write_text(json.dumps(record))
     (root / "registry").mkdir()
-    (root / "registry/mine.json").write_text(json.dumps(DECISION))
-    return project_params(list(EXAMPLE))
+    (root / "registry/banana.json").write_text(json.dumps(DECISION))
+    return project_params(list(CATALOGUE_EXAMPLE))
 
 
 def project_params(datasets: list[str]) -> params.Params:

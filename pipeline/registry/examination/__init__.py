@@ -1,5 +1,1 @@
 """A closer look at the model that was selected for a data set, on rows that it has not seen."""
-
-from pipeline.registry.examination.examine import examine
-
-__all__ = ["examine"]

@@ -60,12 +60,13 @@ def examine(dataset: str, model: str, metric: str, table: pd.DataFrame, params: 
             fold=FOLD,
             metric=metric,
         )
-        record = _examine(task, json.loads(first["settings"]), subject)
+        record = examine_fold(task, json.loads(first["settings"]), subject)
         store.put(key, record)
     return record
 
 
-def _examine(task: FitTask, settings: dict[str, Any], subject: Subject) -> dict[str, Any]:
+def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> dict[str, Any]:
+    """Fit the model as on the fold of the subject, and examine it on the test rows."""
     with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
         # A class of the user's may raise anything. What cannot be computed is left out of the report, with the reason.

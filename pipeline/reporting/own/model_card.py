@@ -49,7 +49,8 @@ def limits(report: DatasetReport) -> list[str]:
     if report.classes[rarest] / total < RARE:
         sentences.append(
             f"The class ‘{rarest}’ has {report.classes[rarest]:,} rows "
-            f"({labels.percent(report.classes[rarest] / total)}): accuracy says little, and numbers about this class rest on few rows."
+            f"({labels.percent(report.classes[rarest] / total)}): accuracy says little, and numbers about this class "
+            "rest on few rows."
         )
     sentences += _about_columns(report)
     sentences += [

@@ -127,7 +127,8 @@ def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
     run = client.search_runs([suite], "tags.`ldep.kind` = 'report'")[0]
     assert run.info.run_name == "report"
     assert f"runs/{run.info.run_id}/artifacts/report.html" in run.data.tags["mlflow.note.content"]
-    assert {"report.html", "results.csv", "table.tex"} <= {item.path for item in client.list_artifacts(run.info.run_id)}
+    files = {item.path for item in client.list_artifacts(run.info.run_id)}
+    assert {"report.html", "one.html", "two.card.md", "results.csv"} <= files
 
 
 def test_dvc_shows_metrics_plots_and_the_story(copy):

@@ -1,0 +1,72 @@
+"""The examination of a selected model: what it finds on data whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.fitting.fit import FitTask
+from pipeline.fitting.specs import Classifier, Impute
+from pipeline.fitting.training_data import TrainingData
+from pipeline.registry.examination.examine import examine_fold
+from pipeline.registry.examination.subject import Subject
+
+LDEP = {"class": "ldep.LDEPClassifier", "params": {"r1": 2, "r2": 2, "alpha": 0.1}}
+FOREST = {"class": "sklearn.ensemble.RandomForestClassifier", "params": {"n_estimators": 20}}
+
+
+def subject(n_classes: int, metric: str = "accuracy") -> Subject:
+    """The column `size` decides, `colour` has two features that say nothing."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=200)
+    colour = rng.integers(2, size=200)
+    y = np.array([f"class {k}" for k in np.digitize(size, np.linspace(-0.7, 0.7, n_classes - 1))])
+    X = np.column_stack([size, colour, 1 - colour]).astype(float)
+    raw = pd.DataFrame({"size": size, "colour": pd.Categorical(np.array(["red", "blue"])[colour]), "label": y})
+    data = TrainingData(X, y, np.arange(200) % 4, ["size", "colour=red", "colour=blue"], "label")
+    return Subject(data, raw, ["size", "colour", "colour"], 0, metric)
+
+
+def examine(entry: dict, n_classes: int, metric: str = "accuracy") -> dict:
+    classifier = Classifier.model_validate(entry)
+    task = FitTask("mine", "model", 0, classifier, Impute(), seed=1, key="", chosen={})
+    return examine_fold(task, dict(classifier.params), subject(n_classes, metric))
+
+
+@pytest.mark.parametrize(("entry", "n_classes"), [(LDEP, 2), (LDEP, 3), (FOREST, 2)])
+def test_the_column_that_decides_comes_first_with_any_model_and_any_number_of_classes(entry, n_classes):
+    record = examine(entry, n_classes)
+    assert record["problems"] == []
+    assert list(record["importance"]["columns"]) == ["size", "colour"]
+    assert [point["rows"] for point in record["learning_curve"]] == [15, 45, 150]
+    assert record["learning_curve"][-1]["score"] > 0.9
+    for row in record["rows"]["typical"]:
+        assert row["predicted"] == row["truth"]
+        assert {item["column"] for item in row["columns"]} == {"size", "colour"}
+    for row in record["rows"]["wrong"]:
+        assert row["predicted"] != row["truth"]
+        assert row["rival"] == row["truth"]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_exact_parts_sum_to_the_difference_from_the_mean_row(n_classes):
+    rows = examine(LDEP, n_classes)["rows"]
+    assert rows["exact"]
+    for row in [*rows["typical"], *rows["wrong"]]:
+        total = sum(item["part"] for item in row["columns"]) + row["rest"]
+        assert total == pytest.approx(row["margin"] - row["start"], abs=1e-9)
+
+
+def test_the_same_model_gives_the_same_record():
+    assert examine(FOREST, 2) == examine(FOREST, 2)
+
+
+def test_raw_cells_are_shown_as_the_user_knows_them():
+    values = [item["value"] for row in examine(LDEP, 2)["rows"]["typical"] for item in row["columns"]]
+    assert {"red", "blue"} & set(values)
+
+
+def test_a_model_that_cannot_be_fitted_is_a_problem_and_no_crash():
+    record = examine({"class": "sklearn.svm.SVC", "params": {"C": -1.0}}, 2)
+    assert "fit on fold 0: InvalidParameterError" in record["problems"][0]

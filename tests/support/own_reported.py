@@ -1,0 +1,103 @@
+"""The page data of one data set, made by hand or at random: any number of classes, any metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.reporting.own.dataset_report import DatasetReport
+from pipeline.reporting.own.metric_text import MetricText
+
+ACCURACY = MetricText("accuracy", "share of rows whose class is predicted correctly")
+LOG_LOSS = MetricText("log_loss", "mean log-loss", higher_is_better=False, high=float("inf"))
+FOLDS = 5
+
+
+def results(values: dict[str, list[float | None]], metric: str = "accuracy") -> pd.DataFrame:
+    """A tidy table; None is a failed fit, NaN a metric that the model lacks."""
+    rows = []
+    for model, folds in values.items():
+        for fold, value in enumerate(folds):
+            rows.append(
+                {
+                    "dataset": "mine",
+                    "model": model,
+                    "fold": fold,
+                    "metric": metric,
+                    "value": value,
+                    "fit_cpu_seconds": 0.5,
+                    "tune_cpu_seconds": 0.0,
+                    "status": "failed" if value is None else "ok",
+                    "message": "no luck" if value is None else "",
+                }
+            )
+    return pd.DataFrame(rows).astype({"value": "float64"})
+
+
+def report(values: dict[str, list[float | None]], n_classes: int = 2, **fields: Any) -> DatasetReport:
+    """A report whose models have random scores that favour the true class."""
+    rng = np.random.default_rng(0)
+    names = [f"<{letter}>" for letter in "abcdefghijklmnopqrstuvwxyz"[:n_classes]]
+    truth = rng.choice(n_classes, size=300, p=_shares(n_classes))
+    scores = rng.normal(size=(300, n_classes))
+    scores[np.arange(300), truth] += 1.5
+    if n_classes == 2:
+        scores -= scores.mean(axis=1, keepdims=True)
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    metric = fields.pop("metric", ACCURACY)
+    settings: dict[str, Any] = {
+        "name": "mine",
+        "origin": "own file my.csv",
+        "target": "label",
+        "metric": metric,
+        "other_metrics": [],
+        "results": results(values, metric.name),
+        "split": "5-fold cross-validation",
+        "test_share": 0.25,
+        "n_features": 3,
+        "classes": {name: int(np.sum(truth == place)) for place, name in enumerate(names)},
+        "y": np.array(names)[truth],
+        "scores": dict.fromkeys(values, scores),
+        "probabilities": dict.fromkeys(values, probabilities),
+    }
+    return DatasetReport(**{**settings, **fields})
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """What the stage register writes, with an examination."""
+    row = {
+        "row": 4,
+        "truth": "<a>",
+        "predicted": "<b>",
+        "rival": "<a>",
+        "margin": 0.8,
+        "start": -0.5,
+        "columns": [
+            {"column": "size", "value": "3.5", "part": 1.5},
+            {"column": "<b>colour</b>", "value": "a very long value that has no room", "part": -0.25},
+        ],
+        "rest": 0.05,
+    }
+    return {
+        "model": "ldep",
+        "metric": "accuracy",
+        "metrics": {"accuracy": 0.9},
+        "registered": "ldep-mine",
+        "version": 2,
+        "decision": "champion",
+        "why": "it is better",
+        "settings": {"r1": 3},
+        "examination": {
+            "problems": [],
+            "learning_curve": [{"rows": 24, "score": 0.7}, {"rows": 72, "score": 0.8}, {"rows": 240, "score": 0.9}],
+            "importance": {"method": "shares", "rows": 60, "columns": {"size": 0.7, "<b>colour</b>": 0.3}},
+            "rows": {"exact": True, "typical": [{**row, "truth": "<b>"}], "wrong": [row]},
+        },
+    } | fields
+
+
+def _shares(n_classes: int) -> np.ndarray:
+    shares = np.arange(n_classes, 0, -1, dtype=float)
+    return shares / shares.sum()
