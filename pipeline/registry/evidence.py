@@ -17,6 +17,7 @@ from pipeline.data.stage_files import read_raw
 from pipeline.execution import results
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.metrics import METRICS
+from pipeline.fitting.partition import Partition
 from pipeline.fitting.training_data import TrainingData
 from pipeline.reporting.own.dataset_report import DatasetReport
 from pipeline.reporting.own.metric_text import MetricText
@@ -32,7 +33,7 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
     labels, counts = np.unique(data.y, return_counts=True)
     scores = _scores(results.read_decisions(name, root / paths.RESULTS), list(labels))
     probabilities = {model: _probabilities(values, data) for model, values in scores.items()}
-    metric = record["metric"] if record is not None else params.register_.metric
+    metric = record["metric"] if record is not None else params.metric
     found = profile(raw)
     return DatasetReport(
         name=name,
@@ -41,7 +42,7 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
         metric=_metric_text(metric),
         other_metrics=[_metric_text(other) for other in METRICS if other != metric],
         results=table,
-        split=f"{data.fold.max() + 1}-fold cross-validation",
+        split=_split(data.partition),
         test_share=_test_share(data),
         n_features=data.X.shape[1],
         classes={str(label): int(count) for label, count in zip(labels, counts)},
@@ -56,7 +57,7 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
 
 def _metric_text(name: str) -> MetricText:
     metric = METRICS[name]
-    return MetricText(name, metric.meaning, getattr(metric, "higher_is_better", True), metric.low, metric.high)
+    return MetricText(name, metric.meaning, metric.higher_is_better, metric.low, metric.high)
 
 
 def _scores(decisions: pd.DataFrame, labels: list[str]) -> dict[str, np.ndarray]:
@@ -76,8 +77,9 @@ def _probabilities(scores: np.ndarray, data: TrainingData) -> np.ndarray | None:
     decision, second = scores[:, 1] - scores[:, 0], data.y == np.unique(data.y)[1]
     tested = np.isfinite(decision)
     probability = np.full(len(decision), np.nan)
-    for fold in np.unique(data.fold):
-        inside, outside = tested & (data.fold == fold), tested & (data.fold != fold)
+    for fold in range(data.partition.folds_per_repeat):
+        inside = tested & data.test_rows(fold)
+        outside = tested & ~inside
         if not outside.any() or len(np.unique(second[outside])) < 2:
             return None
         probability[inside] = calibration.fit(decision[outside], second[outside])(decision[inside])
@@ -86,8 +88,17 @@ def _probabilities(scores: np.ndarray, data: TrainingData) -> np.ndarray | None:
 
 def _test_share(data: TrainingData) -> float:
     """Rows of a test part divided by rows of a training part, the mean over the folds."""
-    shares = [np.mean(data.fold == fold) / np.mean(data.fold != fold) for fold in np.unique(data.fold)]
+    shares = [data.test_rows(fold).sum() / data.train_rows(fold).sum() for fold in range(data.n_folds)]
     return float(np.mean(shares))
+
+
+def _split(partition: Partition) -> str:
+    kind = f"{partition.folds_per_repeat}-fold cross-validation"
+    if partition.group is not None:
+        kind += " that keeps the rows of a group together"
+    if partition.time is not None:
+        kind += " by time (trained on earlier rows, tested on later ones)"
+    return kind if partition.repeats == 1 else f"{kind}, repeated {partition.repeats} times"
 
 
 def _example(raw: pd.DataFrame, record: Mapping[str, Any] | None) -> dict[str, Any]:

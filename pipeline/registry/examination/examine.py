@@ -1,6 +1,6 @@
 """The examination of the selected model: learning curve, importance of the columns, and some rows explained.
 
-The model is fitted as on fold 0 of the cross-validation and asked about the test rows of that fold. All numbers are
+The model is fitted as on one fold of the cross-validation and asked about the test rows of that fold. All numbers are
 therefore about rows that the model has not seen. They are stored under a key, as every fit is.
 """
 
@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pipeline.common.digests import digest, file_digest
@@ -26,13 +27,13 @@ from pipeline.execution.inputs import load_training_data
 from pipeline.execution.store import Store
 from pipeline.fitting.fit import FitTask
 from pipeline.fitting.one_core import one_core
+from pipeline.fitting.training_data import TrainingData
 from pipeline.registry.examination.explained_rows import explained_rows
 from pipeline.registry.examination.importance import importance
 from pipeline.registry.examination.learning_curve import learning_curve
 from pipeline.registry.examination.subject import Subject, fit
 
 log = logging.getLogger(__name__)
-FOLD = 0
 NOTICEABLE = 10  # seconds from which the work is announced
 
 
@@ -41,26 +42,26 @@ def examine(dataset: str, model: str, metric: str, table: pd.DataFrame, params: 
 
     table: the results of the data set.
     """
-    first = table[(table["model"] == model) & (table["fold"] == FOLD)].iloc[0]
     data = load_training_data(dataset, root / paths.DATA)
-    task = training.make(dataset, params, table["fold"].nunique(), root / paths.DATA, root / paths.STATE).fits[
-        model, FOLD
-    ]
+    fold = _fold(data)
+    fitted = table[(table["model"] == model) & (table["fold"] == fold)].iloc[0]
+    task = training.make(dataset, params, data.partition, root / paths.DATA, root / paths.STATE).fits[model, fold]
     raw_file = paths.raw(dataset, root / paths.DATA)
-    key = digest("examination", task.key, first["settings"], metric, file_digest(raw_file), room_digest("registry"))
+    key = digest("examination", task.key, fitted["settings"], metric, file_digest(raw_file), room_digest("registry"))
     store = Store(root / paths.STATE / "fits")
     record = store.get(key)
     if record is None:
-        if first["fit_seconds"] > NOTICEABLE:
-            log.info("%s: examining %s, about %.0f s.", dataset, model, 1.5 * first["fit_seconds"])
+        if fitted["fit_seconds"] > NOTICEABLE:
+            log.info("%s: examining %s, about %.0f s.", dataset, model, 1.5 * fitted["fit_seconds"])
         subject = Subject(
             data=data,
             raw=read_raw(dataset, root / paths.DATA),
             sources=_sources(dataset, data.columns, root / paths.DATA),
-            fold=FOLD,
+            fold=fold,
             metric=metric,
+            costs=params.costs,
         )
-        record = examine_fold(task, json.loads(first["settings"]), subject)
+        record = examine_fold(task, json.loads(fitted["settings"]), subject)
         store.put(key, record)
     return record
 
@@ -73,7 +74,7 @@ def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> d
         try:
             pipe = fit(task, settings, subject, subject.train)
         except Exception as error:
-            return {"problems": [_reason(f"fit on fold {FOLD}", error)]}
+            return {"problems": [_reason(f"fit on fold {subject.fold}", error)]}
         record: dict[str, Any] = {"problems": []}
         try:
             record["learning_curve"] = learning_curve(task, settings, subject, pipe)
@@ -88,6 +89,12 @@ def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> d
         except Exception as error:
             record["problems"].append(_reason("explained rows", error))
         return record
+
+
+def _fold(data: TrainingData) -> int:
+    """The fold of the first repeat with the most training rows: the first one or, with folds by time, the last."""
+    sizes = [int(data.train_rows(fold).sum()) for fold in range(data.partition.folds_per_repeat)]
+    return len(sizes) - 1 if data.partition.time is not None else int(np.argmax(sizes))
 
 
 def _reason(part: str, error: Exception) -> str:

@@ -40,7 +40,6 @@ def _losses(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[st
     """The mean loss of score when the cells of a column are shuffled; features of one column stay together."""
     rng = np.random.default_rng(seed)
     X = subject.data.X[rows]
-    sign = 1.0 if getattr(METRICS[subject.metric], "higher_is_better", True) else -1.0
     whole = subject.score(pipe, X, rows)
     repeats = int(np.clip(MOST_PREDICTIONS // len(subject.groups), 1, REPEATS))
     losses = {}
@@ -51,7 +50,9 @@ def _losses(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[st
             shuffled[:, features] = X[rng.permutation(len(rows))][:, features]
             scores.append(subject.score(pipe, shuffled, rows))
         known = [score for score in scores if score is not None]
-        losses[column] = sign * (whole - float(np.mean(known))) if known and whole is not None else 0.0
+        losses[column] = (
+            METRICS[subject.metric].gain(whole, float(np.mean(known))) if known and whole is not None else 0.0
+        )
     return losses
 
 

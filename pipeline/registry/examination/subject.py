@@ -12,6 +12,7 @@ import pandas as pd
 from pipeline.fitting import metrics, models
 from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.fit import FitTask
+from pipeline.fitting.specs import Costs
 from pipeline.fitting.training_data import TrainingData
 
 
@@ -24,14 +25,15 @@ class Subject:
     """The raw column that each feature comes from."""
     fold: int
     metric: str
+    costs: Costs | None = None
 
     @cached_property
     def train(self) -> np.ndarray:
-        return np.flatnonzero(self.data.fold != self.fold)
+        return np.flatnonzero(self.data.train_rows(self.fold))
 
     @cached_property
     def test(self) -> np.ndarray:
-        return np.flatnonzero(self.data.fold == self.fold)
+        return np.flatnonzero(self.data.test_rows(self.fold))
 
     @cached_property
     def groups(self) -> dict[str, list[int]]:
@@ -44,7 +46,8 @@ class Subject:
     def score(self, pipe: Any, X: np.ndarray, rows: np.ndarray) -> float | None:
         """The metric on some rows whose features may have been changed."""
         frame = pd.DataFrame(X, columns=self.data.columns, copy=False)
-        return metrics.score(self.metric, pipe, frame, self.data.y[rows], pipe.predict(frame))
+        classes = metrics.classes_of(self.data.y, self.costs)
+        return metrics.score(self.metric, pipe, frame, self.data.y[rows], pipe.predict(frame), classes)
 
     def class_scores(self, pipe: Any, X: np.ndarray) -> np.ndarray | None:
         """One column of decision values per class; None if the model has none. With two classes they are -d/2, d/2."""

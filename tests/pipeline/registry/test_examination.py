@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pipeline.fitting.fit import FitTask
+from pipeline.fitting.partition import Partition
 from pipeline.fitting.specs import Classifier, Impute
 from pipeline.fitting.training_data import TrainingData
 from pipeline.registry.examination.examine import examine_fold
@@ -24,17 +25,17 @@ def subject(n_classes: int, metric: str = "accuracy") -> Subject:
     y = np.array([f"class {k}" for k in np.digitize(size, np.linspace(-0.7, 0.7, n_classes - 1))])
     X = np.column_stack([size, colour, 1 - colour]).astype(float)
     raw = pd.DataFrame({"size": size, "colour": pd.Categorical(np.array(["red", "blue"])[colour]), "label": y})
-    data = TrainingData(X, y, np.arange(200) % 4, ["size", "colour=red", "colour=blue"], "label")
+    data = TrainingData(X, y, Partition((np.arange(200) % 4)[:, None]), ["size", "colour=red", "colour=blue"], "label")
     return Subject(data, raw, ["size", "colour", "colour"], 0, metric)
 
 
 def examine(entry: dict, n_classes: int, metric: str = "accuracy") -> dict:
     classifier = Classifier.model_validate(entry)
-    task = FitTask("mine", "model", 0, classifier, Impute(), seed=1, key="", chosen={})
+    task = FitTask("mine", "model", 0, classifier, Impute(), seed=1, key="", chosen={}, costs=None)
     return examine_fold(task, dict(classifier.params), subject(n_classes, metric))
 
 
-@pytest.mark.parametrize(("entry", "n_classes"), [(LDEP, 2), (LDEP, 3), (FOREST, 2)])
+@pytest.mark.parametrize(("entry", "n_classes"), [(LDEP, 2), (LDEP, 3), (FOREST, 2), (FOREST, 3)])
 def test_the_column_that_decides_comes_first_with_any_model_and_any_number_of_classes(entry, n_classes):
     record = examine(entry, n_classes)
     assert record["problems"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_boundaries_are_drawn_for_data_sets_with_two_features():
     data = reported.report_data({"flat": {"svc": [0.5, 0.75]}, "mine": {"svc": [0.5, 0.75]}})
     grid = {"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0], "value": [-1.0, 0.5, 1.0, -2.0, -1.0, 1.0]}
     planar = PlanarData(np.array([[0.0, 1.0], [2.0, 0.0]]), np.array(["a", "b"]), ("width", "height"), {"svc": grid})
-    data = ReportData(data.results, data.curves, data.datasets, {"flat": planar})
+    data = replace(data, planar={"flat": planar})
     assert [name for name in names(data) if name.startswith("boundaries")] == ["boundaries_flat"]
 
 
