@@ -12,6 +12,9 @@ PATIENCE = 10  # seconds for a listener to finish its current event after an err
 class Listener:
     """Receives the events of a run; the default ignores them."""
 
+    def training_started(self) -> None:
+        """Called once, after `fit_finished` for each fit that was in the store."""
+
     def trial_finished(self, model: str, fold: int, best: float) -> None: ...
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None: ...
@@ -22,6 +25,10 @@ class Listeners(Listener):
 
     def __init__(self, *listeners: Listener) -> None:
         self.listeners = listeners
+
+    def training_started(self) -> None:
+        for listener in self.listeners:
+            listener.training_started()
 
     def trial_finished(self, model: str, fold: int, best: float) -> None:
         for listener in self.listeners:

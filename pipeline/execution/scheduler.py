@@ -44,6 +44,7 @@ class Scheduler:
         missing = [task for task in self.plan.fits if task not in self.records]
         if not missing:
             return
+        self.listener.training_started()
         with pools.open_pool(execution, self.data) as self.pool:
             # Studies take longest, so they start first. Fits whose study is in the store start with the other fits.
             unfinished = [task for task in missing if task in self.plan.studies and task not in self.outcomes]

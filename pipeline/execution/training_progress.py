@@ -1,4 +1,4 @@
-"""The progress of training: one bar per model on a terminal, otherwise one line per model when it is done."""
+"""The progress of training: bars on a terminal, otherwise lines in the log, at least one per minute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.config.params import Params
+from pipeline.common.progress import Clock, Heartbeat, Silence, duration
+from pipeline.execution.estimate import Estimate
 from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
 from pipeline.fitting.metrics import METRICS
@@ -20,20 +21,72 @@ log = logging.getLogger(__name__)
 
 
 class LogProgress(Listener):
-    """One plain line per model, when all its folds are done."""
+    """A line before the work, one per model when all its folds are done, and one when the log has been silent."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.started = plan, time.monotonic()
+    def __init__(self, plan: Plan, estimate: Estimate, clock: Clock = time.monotonic) -> None:
+        self.plan, self.estimate, self.clock, self.started = plan, estimate, clock, clock()
+        self.silence, self.last_event = Silence(clock), self.started
         self.scores: dict[str, list[float | None]] = {model: [] for model in plan.models}
+        self.inner_best: dict[str, float] = {}
         self.metric = METRICS[plan.metric]
         self.reused, self.failed = dict.fromkeys(plan.models, 0), dict.fromkeys(plan.models, 0)
 
+    def training_started(self) -> None:
+        """The finished work has been taken from the store. What is left?"""
+        (done, fits), (_, trials) = self.estimate.fits, self.estimate.trials
+        work = f"{len(self.plan.models)} models, {self.plan.folds} folds: {fits} fits"
+        if trials:
+            work += f" and {trials} trials of tuning"
+        if done:
+            work += f", {done} of the fits stored"
+        processes = f"{self.estimate.workers} process{'es' * (self.estimate.workers > 1)}"
+        left = duration(self.estimate.seconds_left())
+        self.show(f"{self.plan.dataset}: {work}; about {left} with {processes}, estimated from the size of the data")
+
+    def trial_finished(self, model: str, fold: int, best: float) -> None:
+        self.estimate.trial_finished(model, fold)
+        self.last_event = self.clock()
+        known = self.inner_best.get(model)
+        if best == best and (known is None or self.metric.better(best, known)):
+            self.inner_best[model] = best
+
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+        self.estimate.fit_finished(model, fold, record, stored)
+        self.last_event = self.clock()
         self.scores[model].append(record.get("metrics", {}).get(self.plan.metric))
         self.reused[model] += stored
         self.failed[model] += record["status"] == "failed"
         if len(self.scores[model]) == self.plan.folds:
             self.show(f"{self.plan.dataset}, {model}: {self.summary(model)}")
+
+    def beat(self) -> None:
+        """Called every few seconds, from another thread."""
+        if self.silence.is_too_long():
+            self.show(self.state())
+
+    def state(self) -> str:
+        """How much is done, the best score so far, and the time left."""
+        (fits, all_fits), (trials, all_trials) = self.estimate.fits, self.estimate.trials
+        done = f"{fits} of {all_fits} fits"
+        if all_trials:
+            done += f" and {trials} of {all_trials} trials"
+        elapsed = duration(self.clock() - self.started)
+        return "; ".join(filter(None, [f"{self.plan.dataset}: {done}", self.best(), f"{elapsed} so far", self.left()]))
+
+    def best(self) -> str:
+        """The model with the best mean over its finished folds; before there is one, the best inner score."""
+        scores = {model: [score for score in self.scores[model] if score is not None] for model in self.plan.models}
+        means = {model: float(np.mean(values)) for model, values in scores.items() if values}
+        values, inner = (means, "") if means else (dict(self.inner_best), "inner ")
+        if not values:
+            return ""
+        model = self.metric.ranked(values)[0]
+        return f"best {inner}{self.plan.metric} {self.metric.text(values[model])} ({model})"
+
+    def left(self) -> str:
+        since = self.clock() - self.last_event
+        seconds = self.estimate.seconds_left() - since
+        return f"about {duration(seconds)} left" if seconds > 0 else "longer than estimated"
 
     def summary(self, model: str) -> str:
         values = [score for score in self.scores[model] if score is not None]
@@ -45,65 +98,80 @@ class LogProgress(Listener):
             text += f", FAILED on {self.failed[model]} of {self.plan.folds} folds"
         if self.reused[model]:
             text += f" ({self.reused[model]} of {self.plan.folds} folds reused)"
-        return f"{text}, {time.monotonic() - self.started:.0f} s since the start"
+        fits, all_fits = self.estimate.fits
+        elapsed = f"{self.clock() - self.started:.0f} s since the start"
+        return f"{text}, {elapsed}" + (f", {self.left()}" if fits < all_fits else "")
 
     def show(self, text: str) -> None:
-        log.info(text)
+        self.silence.broken()
+        log.info("%s", text)
 
 
 class TerminalProgress(LogProgress):
-    """One bar per model: finished trials and fits, remaining time, best score so far."""
+    """One bar per model, with finished trials and fits and the best score so far, and one bar for all of them."""
 
-    def __init__(self, plan: Plan, params: Params) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, estimate: Estimate, clock: Clock = time.monotonic) -> None:
+        super().__init__(plan, estimate, clock)
         from tqdm import tqdm
 
-        self.bars = {}
-        for model in plan.models:
-            entry = params.classifiers[model]
-            trials = (entry.trials or params.tuning.trials) if entry.search else 0
-            # On the next free line: with several data sets the first line has the bar over the data sets.
-            self.bars[model] = tqdm(
-                total=plan.folds * (trials + 1),
-                desc=f"{plan.dataset} {model}",
-                bar_format="{desc:<32.32} {bar:24} {n_fmt}/{total_fmt} [{elapsed}<{remaining}]{postfix}",
-            )
+        # On the next free line: with several data sets the first line has the bar over the data sets.
+        form = "{desc:<32.32} {bar:24} {n_fmt}/{total_fmt} [{elapsed}]{postfix}"
+        self.bars = {
+            model: tqdm(total=work.fits + work.trials, desc=f"{plan.dataset} {model}", bar_format=form)
+            for model, work in estimate.models.items()
+        }
+        self.total = tqdm(total=estimate.fits[1] + estimate.trials[1], desc=f"{plan.dataset} total", bar_format=form)
+
+    def training_started(self) -> None:
+        self.beat()
 
     def trial_finished(self, model: str, fold: int, best: float) -> None:
-        if model in self.bars:
-            self.bars[model].set_postfix_str(f"best inner {self.metric.text(best)}", refresh=False)
-            self.bars[model].update()
+        super().trial_finished(model, fold, best)
+        self._advance(model, f"best inner {self.metric.text(best)}")
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         super().fit_finished(model, fold, record, stored)
-        bar, finished = self.bars[model], len(self.scores[model])
         successful = [score for score in self.scores[model] if score is not None]
-        # There is no event for trials that were in the journal already: a finished fold corrects the count.
-        bar.n = max(bar.n, finished * bar.total // self.plan.folds)
+        text = ""
         if successful:
-            best = max(successful) if self.metric.higher_is_better else min(successful)
-            bar.set_postfix_str(f"best {self.metric.text(best)}")
+            text = f"best {self.metric.text(max(successful) if self.metric.higher_is_better else min(successful))}"
         elif self.failed[model]:
-            bar.set_postfix_str("failed")
+            text = "failed"
+        self._advance(model, text)
+
+    def beat(self) -> None:
+        self.total.set_postfix_str(self.left(), refresh=False)
+        for bar in (*self.bars.values(), self.total):
+            bar.refresh()
 
     def show(self, text: str) -> None:
-        """Print nothing: the bar shows it."""
+        """Print nothing: the bars show it."""
 
     def close(self) -> None:
-        for bar in self.bars.values():
+        for bar in (*self.bars.values(), self.total):
             bar.close()
+
+    def _advance(self, model: str, text: str) -> None:
+        # Not counted here: there is no event for trials that were in the journal already.
+        work, bar = self.estimate.models[model], self.bars[model]
+        bar.n = work.fits_done + sum(work.trials_done.values())
+        bar.set_postfix_str(text)
+        self.total.n = self.estimate.fits[0] + self.estimate.trials[0]
+        self.total.set_postfix_str(self.left())
 
 
 @contextmanager
-def listening(plan: Plan, params: Params) -> Iterator[LogProgress]:
+def listening(plan: Plan, estimate: Estimate) -> Iterator[LogProgress]:
     if not sys.stderr.isatty():
-        yield LogProgress(plan)
+        progress = LogProgress(plan, estimate)
+        with Heartbeat(progress.beat):
+            yield progress
         return
     from tqdm.contrib.logging import logging_redirect_tqdm
 
-    progress = TerminalProgress(plan, params)
+    terminal = TerminalProgress(plan, estimate)
     try:
-        with logging_redirect_tqdm():
-            yield progress
+        with logging_redirect_tqdm(), Heartbeat(terminal.beat, seconds=1.0):
+            yield terminal
     finally:
-        progress.close()
+        terminal.close()

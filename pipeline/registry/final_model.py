@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from pipeline.common import progress
 from pipeline.common.digests import digest, file_digest
 from pipeline.common.errors import UserError, first_line
 from pipeline.config import paths
@@ -91,7 +92,8 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
         pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
-        inner_cv.fit(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
+        with progress.of_one_step(f"{work.dataset}, {work.model}: fitting on all rows"):
+            inner_cv.fit(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
     decisions = results.read_decisions(work.dataset, root / paths.RESULTS)
     sigmoid = None
     if work.model in decisions and not calibration.is_calibrated(pipe[-1]):

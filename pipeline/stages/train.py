@@ -15,9 +15,11 @@ from pipeline.config.models import check_models
 from pipeline.config.params import Execution, Params
 from pipeline.data.provenance import Provenance
 from pipeline.execution import plan, pools, result_files, training_progress
+from pipeline.execution.estimate import Estimate
 from pipeline.execution.inputs import load_training_data
 from pipeline.execution.listeners import BackgroundListener, Listener, Listeners
 from pipeline.execution.scheduler import Scheduler
+from pipeline.fitting.training_data import TrainingData
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
             # Before the work: a server that does not answer is reported now, not after hours.
             tracker = Tracker(params.tracking, training_plan, data, provenance, root)
         with (
-            training_progress.listening(training_plan, params) as progress,
+            training_progress.listening(training_plan, _estimate(training_plan, params, data)) as progress,
             _tracking_listeners(tracker, params.execution) as tracking,
         ):
             scheduler = Scheduler(training_plan, data, Listeners(progress, *tracking))
@@ -55,6 +57,10 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker is not None else ""
         log.info("%s: %d models in %.0f s%s.", name, len(training_plan.models), time.monotonic() - started, cost)
     _raise_failures(name, scheduler.records)
+
+
+def _estimate(training_plan: plan.Plan, params: Params, data: TrainingData) -> Estimate:
+    return Estimate(training_plan, data.X.shape[1], pools.job_count(params.execution))
 
 
 @contextmanager

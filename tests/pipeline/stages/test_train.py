@@ -28,6 +28,7 @@ from pipeline.data import folds
 from pipeline.data.provenance import Provenance
 from pipeline.data.split_column import SplitColumn
 from pipeline.execution import plan, result_files, results, training_progress
+from pipeline.execution.estimate import Estimate
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.budget import ccp_seconds
 from pipeline.fitting.metrics import METRICS
@@ -154,12 +155,12 @@ def test_boundaries_are_in_the_order_of_the_models(root):
 
 
 def test_the_bars_of_the_models_are_below_the_bar_of_the_data_sets(root):
-    params = tiny.checked()
+    made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
     with tqdm(total=2) as outer:
-        shown = training_progress.TerminalProgress(plan.make("tiny", params, folds.read("tiny")), params)
-        places = [abs(bar.pos) for bar in (outer, *shown.bars.values())]
+        shown = training_progress.TerminalProgress(made, Estimate(made, 2, 1))
+        places = [abs(bar.pos) for bar in (outer, *shown.bars.values(), shown.total)]
         shown.close()
-    assert places == [0, 1, 2, 3]
+    assert places == [0, 1, 2, 3, 4]
 
 
 def test_repeats_add_folds_and_leave_the_first_ones(root):

@@ -1,0 +1,104 @@
+"""How long the training of a data set will take: estimated from its size first, then from the fits that are done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pipeline.execution.affordable import fit_seconds
+from pipeline.execution.plan import Plan
+
+PRUNED = 0.6  # the share of a trial's inner fits that is made on average: the others are abandoned
+
+
+@dataclass
+class ModelWork:
+    """The fits and trials of one model: how many there are, how many are done, and what they cost so far."""
+
+    fits: int
+    trials_per_fit: int
+    expected_fit: float
+    """Estimated seconds of one fit."""
+    expected_trial: float
+    trials_done: dict[int, int] = field(default_factory=dict)
+    """The number of finished trials of each fold."""
+    fits_done: int = 0
+    fit_costs: list[float] = field(default_factory=list)
+    trial_costs: list[float] = field(default_factory=list)
+
+    @property
+    def trials(self) -> int:
+        return self.fits * self.trials_per_fit
+
+    def seconds_left(self, speed: float) -> float:
+        """`speed` corrects the estimates of a model that has no finished fit yet."""
+        fit = float(np.mean(self.fit_costs)) if self.fit_costs else speed * self.expected_fit
+        trial = float(np.mean(self.trial_costs)) if self.trial_costs else speed * self.expected_trial
+        return fit * (self.fits - self.fits_done) + trial * (self.trials - sum(self.trials_done.values()))
+
+
+class Estimate:
+    """The work of a plan. Seconds are divided by the number of workers."""
+
+    def __init__(self, plan: Plan, features: int, workers: int) -> None:
+        self.workers = workers
+        self.models = {model: _work(plan, model, features) for model in plan.models}
+
+    @property
+    def fits(self) -> tuple[int, int]:
+        """The finished and all fits."""
+        works = self.models.values()
+        return sum(work.fits_done for work in works), sum(work.fits for work in works)
+
+    @property
+    def trials(self) -> tuple[int, int]:
+        """The finished and all trials."""
+        works = self.models.values()
+        return sum(sum(work.trials_done.values()) for work in works), sum(work.trials for work in works)
+
+    def trial_finished(self, model: str, fold: int) -> None:
+        work = self.models[model]
+        work.trials_done[fold] = min(work.trials_done.get(fold, 0) + 1, work.trials_per_fit)
+
+    def fit_finished(self, model: str, fold: int, record: Mapping[str, Any], stored: bool) -> None:
+        """Count a fit. The times of stored ones may come from another machine, but are the best guess for the rest."""
+        work = self.models[model]
+        work.fits_done += 1
+        if work.trials_per_fit:
+            work.trials_done[fold] = work.trials_per_fit
+        if record.get("fit_seconds") is not None:
+            work.fit_costs.append(record["fit_seconds"])
+        tuning = record["tuning"]
+        if tuning.get("trials"):
+            work.trial_costs.append(tuning["seconds"] / tuning["trials"])
+
+    def seconds_left(self) -> float:
+        speed = self._speed()
+        return sum(work.seconds_left(speed) for work in self.models.values()) / self.workers
+
+    def _speed(self) -> float:
+        """Measured seconds per estimated second, over all finished fits."""
+        measured = [
+            (sum(costs), len(costs) * expected)
+            for work in self.models.values()
+            for costs, expected in ((work.fit_costs, work.expected_fit), (work.trial_costs, work.expected_trial))
+            if costs
+        ]
+        actual, estimated = (sum(column) for column in zip(*measured)) if measured else (1.0, 1.0)
+        return actual / estimated if estimated > 0 else 1.0
+
+
+def _work(plan: Plan, model: str, features: int) -> ModelWork:
+    entry = plan.fits[model, 0].entry
+    rows = float(np.mean([plan.partition.train_rows(fold).sum() for fold in range(plan.folds)]))
+    expected_trial, trials = 0.0, 0
+    if (model, 0) in plan.studies:
+        tuning = plan.studies[model, 0].tuning
+        trials = entry.trials or tuning.trials
+        inner_rows = int(rows * (1 - 1 / tuning.folds))
+        inner = fit_seconds(entry.class_, {**entry.params, **entry.while_tuning}, inner_rows, features)
+        expected_trial = PRUNED * tuning.folds * inner
+    return ModelWork(plan.folds, trials, fit_seconds(entry.class_, entry.params, int(rows), features), expected_trial)
