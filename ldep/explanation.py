@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ldep.frames import frame_like, is_frame
+from ldep.shap_plots import to_shap
 
 
 class Explanation(NamedTuple):
@@ -38,6 +39,21 @@ class Explanation(NamedTuple):
     decision: np.ndarray
     dilation: np.ndarray
     erosion: np.ndarray
+
+    def to_shap(self, X=None):
+        """Convert to a `shap.Explanation`, for the plots of the package shap, which must be installed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            The rows, whose values the plots show. The columns of a data frame name the features.
+
+        Returns
+        -------
+        explanation : shap.Explanation
+            The contributions, with the bias as their base value.
+        """
+        return to_shap(self.contributions, self.bias, X, None)
 
 
 class PairExplanation(NamedTuple):
@@ -68,6 +84,21 @@ class PairExplanation(NamedTuple):
     def with_labels(self, classes: np.ndarray) -> PairExplanation:
         """The same with classes in the place of their indices."""
         return self._replace(label=classes[self.label], rival=classes[self.rival])
+
+    def to_shap(self, X=None):
+        """Convert to a `shap.Explanation`, for the plots of the package shap, which must be installed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            The rows, whose values the plots show. The columns of a data frame name the features.
+
+        Returns
+        -------
+        explanation : shap.Explanation
+            The contributions, with the bias as their base value.
+        """
+        return to_shap(self.contributions, self.bias, X, None)
 
 
 def explain_linear(X: np.ndarray, W: np.ndarray, c: np.ndarray, M: np.ndarray, d: np.ndarray) -> Explanation:

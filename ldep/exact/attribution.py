@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldep.exact.models import Average, Maxima
+from ldep.shap_plots import to_shap
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,7 @@ class Attribution:
 
     def to_shap(self):
         """Convert to a `shap.Explanation`, for the plots of the package shap, which must be installed."""
-        try:
-            import shap
-        except ImportError as error:
-            raise ImportError("to_shap needs the package shap: pip install shap.") from error
-        values = np.asarray(self.contributions, dtype=float)
-        if values.ndim == 3:
-            values = np.moveaxis(values, 1, 2)
-        return shap.Explanation(
-            values=values, base_values=self.baseline_decision, data=self.data, feature_names=self.names
-        )
+        return to_shap(self.contributions, self.baseline_decision, self.data, self.names)
 
 
 def integrated_gradients(model: Maxima | Average, X: np.ndarray, baseline: np.ndarray) -> np.ndarray:

@@ -11,6 +11,9 @@ from ldep.exact.nearest import Outcome
 from ldep.exact.projection import Row
 from ldep.exact.relaxation import Members, Votes, padded_values
 
+# With more features than this, a box bounds hardly anything that a ball does not.
+MOST_BOXED = 8
+
 
 class AverageSearch:
     """Finds the nearest row of the target class under an average of models of two classes.
@@ -38,7 +41,8 @@ class AverageSearch:
             return np.linalg.norm(slopes, ord=order, axis=-1)
 
         P, Q = ([member.slopes[k][:, self.free] * scale for member in model.members] for k in (target, 1 - target))
-        self.members = Members.of(P, Q, 1.0 if model.clipped else np.inf, norm)
+        boxed = domain.discrete or len(self.free) <= MOST_BOXED
+        self.members = Members.of(P, Q, 1.0 if model.clipped else np.inf, norm, boxed)
 
     def nearest(self, X: np.ndarray) -> list[Outcome]:
         """The nearest row for each row of X: proven, or the best that was found in time."""

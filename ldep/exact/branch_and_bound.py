@@ -4,7 +4,7 @@ A node of the search restricts the options of some members, and the box of the r
 make it a convex problem: the nearest u at which their weighted sum reaches the threshold. It is solved by cutting
 planes, each a projection onto a few half-spaces, and every one of these projections is already a lower bound. A node is
 closed when its lower bound reaches the best row found. Otherwise it is branched: on an integer feature or a choice that
-has no allowed value, else on the member whose bound is farthest from its vote.
+has no allowed value, else by halving a box of few coordinates, or on the member whose bound is farthest from its vote.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from itertools import count
 import numpy as np
 
 from ldep.exact.deadline import Deadline
-from ldep.exact.discrete import Box, is_allowed, rounded_box, smaller_boxes
+from ldep.exact.discrete import halves, is_allowed, rounded_box, smaller_boxes
 from ldep.exact.nearest import Outcome
 from ldep.exact.projection import Row
-from ldep.exact.relaxation import Bounds, Cap, Options, Votes
+from ldep.exact.relaxation import Bounds, Options, Rises, Votes
+from ldep.exact.where import Box, Cap, Where, shrunk
 
 # A node is closed when it cannot improve the best distance by more than this share.
 PRECISION = 1e-6
@@ -34,6 +35,10 @@ GROWTHS = 40
 FARTHEST = 1e9
 # Share of the time that must be left for the proof when single choices are tried.
 PART_OF_TIME = 0.7
+# A box of few coordinates that are not narrow is halved, unless one member has this share of what the bounds exceed.
+MOST_HALVED = 8
+NARROW = 1e-6
+DECISIVE = 0.3
 # Random directions in which the first row of the class is looked for.
 DIRECTIONS = 64
 
@@ -238,10 +243,12 @@ class RowSearch:
         origin = np.zeros(G.shape[1])
         self.votes = self.all_votes
         heap: list[tuple[float, int, Node]] = []
-        options = self.votes.tighten(self.votes.all_options(), self.cap(origin))
+        root = Node(self.votes.all_options(), self.whole(), G, h, origin)
+        rises = self.rises(root)
+        options = None if rises is None else self.votes.tighten(root.options, rises)
         if options is not None:
-            self.votes, options = self.votes.without_dead(options)
-            self.push(heap, Node(options, self.whole(), G, h, origin))
+            self.votes, root.options = self.votes.without_dead(options)
+            self.push(heap, root)
         lower = np.inf
         while heap:
             lower, _, node = heapq.heappop(heap)
@@ -261,14 +268,27 @@ class RowSearch:
             return Cap(self.distance, np.zeros(len(u)))
         return Cap(self.distance * (1.0 + 1e-9), u / length, length * (1.0 - 1e-9))
 
+    def rises(self, node: Node) -> Rises | None:
+        """How much differences of pieces can rise where better rows of a node are; None if these are nowhere."""
+        cap = self.cap(node.u)
+        if not self.votes.members.boxed:
+            return self.votes.members.rises(Where(cap))
+        box = self.shrunk_box(node)
+        return None if (box[0] > box[1]).any() else self.votes.members.rises(Where(cap, box))
+
+    def shrunk_box(self, node: Node) -> Box:
+        """A box that contains all better rows of a node."""
+        low, high = self.cap(node.u).box()
+        return shrunk((np.maximum(low, node.box[0]), np.minimum(high, node.box[1])), node.G, node.h)
+
     def push(self, heap, node: Node) -> None:
         """Solve the relaxation of a node, again in smaller caps as long as that helps; keep it if it is not closed."""
         while True:
-            cap = self.cap(node.u)
-            options = self.votes.tighten(node.options, cap)
-            if options is None:
+            cap, rises = self.cap(node.u), self.rises(node)
+            options = None if rises is None else self.votes.tighten(node.options, rises)
+            if rises is None or options is None:
                 return
-            answer = self.solve(self.votes.bounds(options, cap), node.box, node.G, node.h)
+            answer = self.solve(self.votes.bounds(options, rises), node.box, node.G, node.h)
             if answer is None:
                 return
             node.options, node.u, node.G, node.h = options, answer.u, answer.G, answer.h
@@ -293,6 +313,13 @@ class RowSearch:
             # All bounds are exact: the cutting planes were stopped early, and go on.
             self.push(heap, node)
             return
+        if self.votes.members.boxed and node.slack.max() < DECISIVE * node.slack.sum():
+            low, high = self.shrunk_box(node)
+            if (high - low > NARROW).sum() <= MOST_HALVED:
+                k = int((high - low).argmax())
+                for box in halves(self.row, node.box, k, float(low[k] + high[k]) / 2.0):
+                    self.push(heap, Node(node.options, box, node.G, node.h, node.u, node.lower))
+                return
         for options, G, h in self.split(node, int(node.slack.argmax())):
             rows = np.vstack([node.G, G]), np.append(node.h, h)
             self.push(heap, Node(options, node.box, *rows, node.u, node.lower))

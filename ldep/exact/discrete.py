@@ -9,10 +9,10 @@ import numpy as np
 
 from ldep.exact.deadline import Deadline
 from ldep.exact.least_distance import nearest_l2
+from ldep.exact.where import Box
 
 # Difference from a whole number of steps, or from a category, that is rounding.
 WHOLE = 1e-7
-Box = tuple[np.ndarray, np.ndarray]
 
 
 def nearest_discrete_l2(row, G: np.ndarray, h: np.ndarray, cutoff: float, deadline: Deadline) -> np.ndarray | None:
@@ -43,20 +43,40 @@ def is_allowed(row, u: np.ndarray) -> bool:
 
 def smaller_boxes(row, box: Box, u: np.ndarray) -> list[Box]:
     """Smaller boxes without u, which is not allowed, that together contain every allowed point of the box."""
-    low, high = box
     choice = _farthest_choice(row, u)
     if choice is not None:
-        at, values = row.choices[choice]
-        possible = ((values >= low[at] - WHOLE) & (values <= high[at] + WHOLE)).all(axis=1)
-        return [_with_fixed(box, at, value) for value in values[possible]]
+        return _values_of_choice(row, box, choice)
     stepped = _fractional_step(row, u)
     if stepped is None:
         return []
     k, unit = row.stepped[stepped]
-    below_high, above_low = high.copy(), low.copy()
-    below_high[k] = min(high[k], np.floor(u[k] / unit) * unit)
-    above_low[k] = max(low[k], np.ceil(u[k] / unit) * unit)
-    return [(left, right) for left, right in ((low, below_high), (above_low, high)) if left[k] <= right[k]]
+    return _parts(box, k, np.floor(u[k] / unit) * unit, np.ceil(u[k] / unit) * unit)
+
+
+def halves(row, box: Box, k: int, middle: float) -> list[Box]:
+    """Parts of the box that divide its coordinate k near the middle and contain every allowed point of the box."""
+    for choice, (at, _) in enumerate(row.choices):
+        if k in at:
+            return _values_of_choice(row, box, choice)
+    unit = dict(row.stepped).get(k)
+    if unit is None:
+        return _parts(box, k, middle, middle)
+    below = np.floor(middle / unit) * unit
+    return _parts(box, k, below, below + unit)
+
+
+def _values_of_choice(row, box: Box, choice: int) -> list[Box]:
+    """One part of the box for each value that it leaves to a choice."""
+    at, values = row.choices[choice]
+    possible = ((values >= box[0][at] - WHOLE) & (values <= box[1][at] + WHOLE)).all(axis=1)
+    return [_with_fixed(box, at, value) for value in values[possible]]
+
+
+def _parts(box: Box, k: int, below: float, above: float) -> list[Box]:
+    """The parts of the box whose coordinate k is at most `below` or at least `above`, without empty ones."""
+    low, high = box[0].copy(), box[1].copy()
+    low[k], high[k] = max(low[k], above), min(high[k], below)
+    return [(left, right) for left, right in ((box[0], high), (low, box[1])) if left[k] <= right[k]]
 
 
 def rounded_box(row, box: Box, u: np.ndarray) -> Box:

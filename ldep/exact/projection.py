@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ldep.exact.deadline import Deadline
-from ldep.exact.discrete import Box, nearest_discrete_l2
+from ldep.exact.discrete import nearest_discrete_l2
 from ldep.exact.domain import Choice, Domain
 from ldep.exact.least_distance import nearest_l2
 from ldep.exact.programs import nearest_by_program
+from ldep.exact.where import Box
 
 
 @dataclass(frozen=True)

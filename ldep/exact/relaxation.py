@@ -16,32 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Cap:
-    """The part of the ball |v| <= radius with v . axis >= height, where axis has length 1, or is 0 for the whole ball.
-
-    In L2, let u be the projection of 0 onto a convex set. All v in the set have v . u >= |u|^2, so that those nearer
-    than the radius are in the cap with the axis u / |u| and the height |u|. It shrinks as the lower bound |u| rises.
-    """
-
-    radius: float
-    axis: np.ndarray
-    height: float = 0.0
-
-    @property
-    def squared_rim(self) -> float:
-        """The square of the radius of the disc that cuts the cap off."""
-        return max(self.radius**2 - self.height**2, 0.0)
-
-    def rise(self, norm: np.ndarray, along: np.ndarray) -> np.ndarray:
-        """The largest value in the cap of linear functions with these dual norms and these slopes along the axis."""
-        across = np.sqrt(np.maximum(norm**2 - along**2, 0.0))
-        rim = along * self.height + across * np.sqrt(self.squared_rim)
-        return np.where(along * self.radius >= self.height * norm, self.radius * norm, rim)
+from ldep.exact.where import Where
 
 
 @dataclass(frozen=True)
@@ -57,16 +36,49 @@ class Members:
     P_to_Q: np.ndarray
     clip: float
     norm: Callable[[np.ndarray], np.ndarray]
+    boxed: bool
 
     @classmethod
-    def of(cls, P: list[np.ndarray], Q: list[np.ndarray], clip: float, norm) -> Members:
+    def of(cls, P: list[np.ndarray], Q: list[np.ndarray], clip: float, norm, boxed: bool) -> Members:
         (all_P, has_P), (all_Q, has_Q) = _padded(P), _padded(Q)
 
         def between(one: np.ndarray, other: np.ndarray) -> np.ndarray:
             return norm(one[:, :, None] - other[:, None])
 
         distances = between(all_P, all_P), between(all_Q, all_Q), between(all_P, all_Q)
-        return cls(all_P, all_Q, has_P, has_Q, *distances, clip, norm)
+        return cls(all_P, all_Q, has_P, has_Q, *distances, clip, norm, boxed)
+
+    @cached_property
+    def differences(self) -> tuple[np.ndarray | None, ...]:
+        """Differences of slopes: within P, within Q, between P and Q. They are needed if boxes count."""
+        pairs = (self.P, self.P), (self.Q, self.Q), (self.P, self.Q)
+        return tuple(one[:, :, None] - other[:, None] if self.boxed else None for one, other in pairs)
+
+    def rises(self, where: Where) -> Rises:
+        """How much differences of pieces can rise in the place where better rows are."""
+        along_P, along_Q = self.P @ where.cap.axis, self.Q @ where.cap.axis
+        within_P, within_Q, between = self.differences
+        ahead = along_P[:, :, None] - along_Q[:, None]
+        return Rises(
+            where,
+            along_P,
+            where.rise(within_P, self.P_to_P, along_P[:, :, None] - along_P[:, None]),
+            where.rise(within_Q, self.Q_to_Q, along_Q[:, :, None] - along_Q[:, None]),
+            where.rise(between, self.P_to_Q, ahead),
+            where.rise(None if between is None else -between, self.P_to_Q, -ahead),
+        )
+
+
+@dataclass(frozen=True)
+class Rises:
+    """Bounds of the rises of p_i - p_j, q_i - q_j, p_i - q_j and q_j - p_i, and the slopes p along the axis."""
+
+    where: Where
+    along_P: np.ndarray
+    P_to_P: np.ndarray
+    Q_to_Q: np.ndarray
+    P_to_Q: np.ndarray
+    Q_to_P: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -136,40 +148,38 @@ class Votes:
             m.P_to_Q[pairs[0], pairs[1], keep_Q[:, None]],
             m.clip,
             m.norm,
+            m.boxed,
         )
         left = Options(smaller.has_P, smaller.has_Q, options.lowest)
         return Votes(smaller, self.p[row, keep_P], self.q[row, keep_Q]), left
 
-    def tighten(self, options: Options, cap: Cap) -> Options | None:
-        """Drop what cannot be the largest within the cap; None if a member has nothing left."""
-        m = self.members
-        others = options.others & ~_dominated(self.q, m.Q @ cap.axis, m.Q_to_Q, options.others, cap)
-        pieces = options.pieces & ~_dominated(self.p, m.P @ cap.axis, m.P_to_P, options.pieces, cap)
-        lowest = options.lowest
-        if np.isfinite(m.clip):
-            low, high = self._leads(others, cap)
-            pieces = pieces & (high > -m.clip)
-            lowest = lowest & (np.where(pieces, low, -np.inf).max(axis=1) < -m.clip)
+    def tighten(self, options: Options, rises: Rises) -> Options | None:
+        """Drop what cannot be the largest there; None if a member has nothing left."""
+        others = options.others & ~_dominated(self.q, rises.Q_to_Q, options.others)
+        pieces = options.pieces & ~_dominated(self.p, rises.P_to_P, options.pieces)
+        lowest, clip = options.lowest, self.members.clip
+        if np.isfinite(clip):
+            low, high = self._leads(others, rises)
+            pieces = pieces & (high > -clip)
+            lowest = lowest & (np.where(pieces, low, -np.inf).max(axis=1) < -clip)
         if not (pieces.any(axis=1) | lowest).all():
             return None
         return Options(pieces, others, lowest)
 
-    def _leads(self, others: np.ndarray, cap: Cap) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the lead of each piece over all others within the cap."""
-        m = self.members
+    def _leads(self, others: np.ndarray, rises: Rises) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of the lead of each piece over all others."""
         lead = self.p[:, :, None] - self.q[:, None]
-        along = (m.P @ cap.axis)[:, :, None] - (m.Q @ cap.axis)[:, None]
-        low = np.where(others[:, None], lead - cap.rise(m.P_to_Q, -along), np.inf)
-        high = np.where(others[:, None], lead + cap.rise(m.P_to_Q, along), np.inf)
+        low = np.where(others[:, None], lead - rises.Q_to_P, np.inf)
+        high = np.where(others[:, None], lead + rises.P_to_Q, np.inf)
         return low.min(axis=2), high.min(axis=2)
 
-    def bounds(self, options: Options, cap: Cap) -> Bounds:
-        """Concave bounds of the votes within the cap."""
+    def bounds(self, options: Options, rises: Rises) -> Bounds:
+        """Concave bounds of the votes there."""
         m, clip = self.members, self.members.clip
-        A, a = self._above_maximum(options.pieces, cap)
+        A, a = self._above_maximum(options.pieces, rises)
         factor, shift = np.ones(len(A)), np.zeros(len(A))
         if np.isfinite(clip):
-            lows, highs = self._leads(options.others, cap)
+            lows, highs = self._leads(options.others, rises)
             low = np.where(options.pieces, lows, -np.inf).max(axis=1)
             high = np.minimum(np.where(options.pieces, highs, -np.inf).max(axis=1), clip)
             chord = options.lowest & (low < -clip) & options.pieces.any(axis=1)
@@ -198,27 +208,28 @@ class Votes:
             bounds.a[none], bounds.factor[none], bounds.shift[none] = 0.0, 0.0, -self.members.clip
         return bounds
 
-    def _above_maximum(self, pieces: np.ndarray, cap: Cap) -> tuple[np.ndarray, np.ndarray]:
-        """Affine functions above the maximum of the pieces within the cap.
+    def _above_maximum(self, pieces: np.ndarray, rises: Rises) -> tuple[np.ndarray, np.ndarray]:
+        """Affine functions above the maximum of the pieces.
 
         They have the slope of each piece, and mixed slopes of a base and each other piece, which are the best if there
         are only these two.
         """
         m, every = self.members, np.arange(len(pieces))
-        slopes, along = m.P, m.P @ cap.axis
+        slopes, where, along, rise = m.P, rises.where, rises.along_P, rises.P_to_P
         values = np.where(pieces, self.p, -np.inf)
-        rise = cap.rise(m.P_to_P, along[:, :, None] - along[:, None])
         above = values[:, :, None] + rise
         offsets = np.where(pieces, above.max(axis=1), np.inf)
         if slopes.shape[1] == 1:
             return slopes, offsets
-        base = (values + cap.height * along).argmax(axis=1)
+        base = (values + where.cap.height * along).argmax(axis=1)
         highest = above[every, :, base] - self.p[every, base][:, None]
         lowest = self.p - self.p[every, base][:, None] - rise[every, base]
         share = np.where(pieces, np.clip(highest / np.maximum(highest - lowest, 1e-300), 0.0, 1.0), 0.0)
         start = slopes[every, base][:, None]
         mixed = start + share[:, :, None] * (slopes - start)
-        rise = cap.rise(m.norm(slopes[:, :, None] - mixed[:, None]), along[:, :, None] - (mixed @ cap.axis)[:, None])
+        away = slopes[:, :, None] - mixed[:, None]
+        across = along[:, :, None] - (mixed @ where.cap.axis)[:, None]
+        rise = where.rise(away if m.boxed else None, m.norm(away), across)
         mixed_offsets = np.where(pieces, (values[:, :, None] + rise).max(axis=1), np.inf)
         return np.concatenate([slopes, mixed], axis=1), np.concatenate([offsets, mixed_offsets], axis=1)
 
@@ -267,10 +278,8 @@ def _places(mask: np.ndarray) -> np.ndarray:
     return order[:, : max(int(mask.sum(axis=1).max()), 1)]
 
 
-def _dominated(
-    values: np.ndarray, along: np.ndarray, distance: np.ndarray, present: np.ndarray, cap: Cap
-) -> np.ndarray:
-    """Which pieces are below another one in the whole cap; of equal ones the first stays."""
-    lead = values[:, None] - values[:, :, None] - cap.rise(distance, along[:, :, None] - along[:, None])
+def _dominated(values: np.ndarray, rise: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Which pieces are everywhere below another one; of equal ones the first stays."""
+    lead = values[:, None] - values[:, :, None] - rise
     earlier = np.tri(values.shape[1], k=-1, dtype=bool)
     return (((lead > 0) | ((lead == 0) & earlier)) & present[:, None]).any(axis=2)

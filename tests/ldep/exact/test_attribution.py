@@ -71,14 +71,3 @@ def test_a_baseline_of_the_wrong_size_is_refused():
     model = random_model(0)
     with pytest.raises(ValueError, match=r"^baseline has the shape \(2,\); it must be one row of 3 features"):
         model.attribute(np.zeros((4, 3)), np.zeros(2))
-
-
-def test_shap_is_needed_only_for_its_own_format():
-    attribution = random_model(0).attribute(np.ones((1, 3)), np.zeros(3))
-    try:
-        import shap  # noqa: F401
-    except ImportError:
-        with pytest.raises(ImportError, match=r"^to_shap needs the package shap: pip install shap\.$"):
-            attribution.to_shap()
-    else:
-        np.testing.assert_array_equal(attribution.to_shap().values, attribution.contributions)
