@@ -108,6 +108,14 @@ class Params(Section):
     # A model has a method `register` already.
     register_: Register = Field(default=Register(), alias="register")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _ensembles_take_the_rest_from_their_model(cls, values: Any) -> Any:
+        classifiers = values.get("classifiers") if isinstance(values, dict) else None
+        if not isinstance(classifiers, dict):
+            return values
+        return {**values, "classifiers": {name: _complete(name, classifiers) for name in classifiers}}
+
     @model_validator(mode="after")
     def _costs_are_known(self) -> Params:
         if self.metric == COST and self.costs is None:
@@ -140,6 +148,24 @@ class Params(Section):
                 hint = nearest(name, self.classifiers)
                 raise ValueError(f"register.candidates: '{name}' is not one of classifiers; {hint}")
         return self
+
+
+def _complete(name: str, classifiers: dict[str, Any]) -> Any:
+    """An entry of `classifiers`; for an ensemble, that of the tuned model with the name of it."""
+    entry = classifiers[name]
+    if not isinstance(entry, dict) or "ensemble" not in entry:
+        return entry
+    where, base = f"classifiers.{name}", entry["ensemble"]
+    others = sorted(str(key) for key in entry if key != "ensemble")
+    if others:
+        raise ValueError(f"{where}: an ensemble has no other key; remove {', '.join(others)}")
+    if not isinstance(base, str) or base not in classifiers:
+        hint = nearest(str(base), [str(other) for other in classifiers])
+        raise ValueError(f"{where}.ensemble: {reprlib.repr(base)} is not one of classifiers; {hint}")
+    tuned = classifiers[base]
+    if not isinstance(tuned, dict) or not tuned.get("search") or "ensemble" in tuned:
+        raise ValueError(f"{where}.ensemble: '{base}' is not tuned; name a model with a search")
+    return {**tuned, "ensemble": base}
 
 
 def load(path: Path = paths.PARAMS) -> Params:

@@ -72,7 +72,7 @@ class Estimate:
         if record.get("fit_seconds") is not None:
             work.fit_costs.append(record["fit_seconds"])
         tuning = record["tuning"]
-        if tuning.get("trials"):
+        if work.trials_per_fit and tuning.get("trials"):
             work.trial_costs.append(tuning["seconds"] / tuning["trials"])
 
     def seconds_left(self) -> float:
@@ -95,8 +95,9 @@ def _work(plan: Plan, model: str, features: int) -> ModelWork:
     entry = plan.fits[model, 0].entry
     rows = float(np.mean([plan.partition.train_rows(fold).sum() for fold in range(plan.folds)]))
     expected_trial, trials = 0.0, 0
-    if (model, 0) in plan.studies:
-        tuning = plan.studies[model, 0].tuning
+    study = plan.study_of.get((model, 0))
+    if study is not None and plan.shown_as(study) == model:
+        tuning = plan.studies[study].tuning
         trials = entry.trials or tuning.trials
         inner_rows = int(rows * (1 - 1 / tuning.folds))
         inner = fit_seconds(entry.class_, {**entry.params, **entry.while_tuning}, inner_rows, features)

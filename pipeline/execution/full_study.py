@@ -23,7 +23,7 @@ from pipeline.fitting.study import run_study
 
 def tune_on_all_rows(name: str, model: str, params: Params, root: Path = Path()) -> dict[str, Any]:
     """The outcome of the study: `chosen` settings, their inner score as `value`, number of trials, seconds."""
-    tunable = [candidate for candidate, entry in params.classifiers.items() if entry.search]
+    tunable = [candidate for candidate, entry in params.classifiers.items() if entry.is_tuned]
     if model not in tunable:
         raise UserError(f"'{model}' is not one of classifiers with a search; {nearest(model, tunable)}")
     check_models(params.model_copy(update={"models": [model]}))

@@ -20,6 +20,9 @@ from pipeline.fitting.partition import Partition
 from pipeline.fitting.specs import Classifier
 from pipeline.fitting.study import StudyTask
 
+# The class that lets models vote, whose package also selects them.
+VOTES = "ldep.search.vote_ensemble.VoteEnsemble"
+
 
 @dataclass
 class Plan:
@@ -36,13 +39,20 @@ class Plan:
     md5: dict[str, str] = field(default_factory=dict)
     """Digests of the input files, as in dvc.lock."""
     studies: dict[tuple[str, int], StudyTask] = field(default_factory=dict)
-    """The studies whose choice the fit of the same model and fold needs."""
+    """The studies, by the model that they tune and the fold."""
     fits: dict[tuple[str, int], FitTask] = field(default_factory=dict)
+    study_of: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    """For each fit that needs the outcome of a study: which. An ensemble needs that of another model."""
 
     @property
     def folds(self) -> int:
         """The number of folds, those of all repeats together."""
         return self.partition.n_folds
+
+    def shown_as(self, study: tuple[str, int]) -> str:
+        """The model under whose name the trials of a study are shown: an ensemble may run without its model."""
+        model, fold = study
+        return model if model in self.models else next(m for m in self.models if self.study_of.get((m, fold)) == study)
 
     def key(self, model: str) -> str:
         """Digest of everything that the numbers of one model depend on."""
@@ -61,10 +71,16 @@ def make(name: str, params: Params, partition: Partition, folder: Path = paths.D
         for fold in range(plan.folds):
             data_digest, study_key = fold_digest(rows_digest, partition, fold), ""
             if params.classifiers[model].search:
-                plan.studies[model, fold] = study_task(name, model, fold, params, data_digest, state)
-                study_key = plan.studies[model, fold].key
+                study = study_task(name, tuned_model(model, params), fold, params, data_digest, state)
+                plan.studies[study.model, fold], study_key = study, study.key
+                plan.study_of[model, fold] = study.model, fold
             plan.fits[model, fold] = _fit_task(name, model, fold, params, data_digest, study_key)
     return plan
+
+
+def tuned_model(model: str, params: Params) -> str:
+    """The model whose study a model needs: its own, or for an ensemble that of the model that it is made of."""
+    return params.classifiers[model].ensemble or model
 
 
 def fold_digest(rows_digest: str, partition: Partition, fold: int | None) -> str:
@@ -77,14 +93,16 @@ def study_task(
 ) -> StudyTask:
     """The study of one model without one outer fold; on all rows if `fold` is None."""
     entry, tuning = params.classifiers[model], params.tuning
-    seed = seeds.derive(params.execution.seed, name, model, fold, "tune")
+    seed = study_seed(name, model, fold, params)
+    keep_votes = any(other.ensemble == model for other in params.classifiers.values())
     # The journal does not depend on the budget: with more trials a study continues.
     journal = digest(
         "study",
         _dump(entry, {"class_", "params", "search", "first", "while_tuning"}),
-        tuning.model_dump(include={"folds", "behind"}),
+        tuning.model_dump(include={"folds", "behind", "sampler"}),
         params.metric,
         optuna.__version__,
+        code_digest(VOTES) if keep_votes else None,
         *_shared_dependencies(entry, params, data_digest, fold, seed),
     )
     return StudyTask(
@@ -98,7 +116,13 @@ def study_task(
         seed=seed,
         key=digest(journal, entry.trials or tuning.trials, tuning.seconds),
         journal=state / "studies" / f"{journal}.journal",
+        keep_votes=keep_votes,
     )
+
+
+def study_seed(name: str, model: str, fold: int | None, params: Params) -> int:
+    """The seed of the study of one model."""
+    return seeds.derive(params.execution.seed, name, model, fold, "tune")
 
 
 def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str, study_key: str) -> FitTask:
@@ -107,7 +131,8 @@ def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str
     key = digest(
         "fit",
         study_key,
-        _dump(entry, {"class_", "params", "budget"}),
+        _dump(entry, {"class_", "params", "budget", "ensemble"}),
+        code_digest(VOTES) if entry.ensemble else None,
         *_shared_dependencies(entry, params, data_digest, fold, seed),
     )
     return FitTask(
@@ -120,6 +145,8 @@ def _fit_task(name: str, model: str, fold: int, params: Params, data_digest: str
         seed=seed,
         key=key,
         chosen={},
+        study_seed=study_seed(name, tuned_model(model, params), fold, params),
+        inner_folds=params.tuning.folds,
     )
 
 

@@ -47,12 +47,13 @@ class Scheduler:
         self.listener.training_started()
         with pools.open_pool(execution, self.data) as self.pool:
             # Studies take longest, so they start first. Fits whose study is in the store start with the other fits.
-            unfinished = [task for task in missing if task in self.plan.studies and task not in self.outcomes]
-            for task in sorted(unfinished, key=_fold):
-                self._start_study(task)
-            for task in missing:
-                if task not in self.plan.studies or task in self.outcomes:
-                    self._start_fit(task)
+            needed = {self.plan.study_of[task] for task in missing if task in self.plan.study_of}
+            unfinished = [study for study in self.plan.studies if study in needed and study not in self.outcomes]
+            ready = [task for task in missing if self.plan.study_of.get(task) not in unfinished]
+            for study in sorted(unfinished, key=_fold):
+                self._start_study(study)
+            for task in ready:
+                self._start_fit(task)
             while self.running:
                 # A result that is lost ends the run. It comes last, so that the other results are stored.
                 for future in sorted(self.pool.wait(self.running), key=_is_lost):
@@ -73,7 +74,7 @@ class Scheduler:
 
     def _start_study(self, task: Task) -> None:
         def on_trial(finished: int, best: float) -> None:
-            self.listener.trial_finished(*task, best)
+            self.listener.trial_finished(self.plan.shown_as(task), task[1], best)
 
         try:
             study = TuningStudy(self.plan.studies[task], self.data, self.pool.batch_seconds, on_trial)
@@ -106,17 +107,26 @@ class Scheduler:
     def _study_failed(self, task: Task, error: ValueError) -> None:
         self._study_finished(task, {"status": "failed", "message": f"{type(error).__name__}: {error}"})
 
-    def _study_finished(self, task: Task, outcome: dict[str, Any]) -> None:
-        self.outcomes[task] = outcome
-        self._start_fit(task)
+    def _study_finished(self, study: Task, outcome: dict[str, Any]) -> None:
+        self.outcomes[study] = outcome
+        for task, needed in self.plan.study_of.items():
+            if needed == study and task not in self.records:
+                self._start_fit(task)
+
+    def _outcome(self, task: Task) -> dict[str, Any]:
+        """The outcome of the study that a fit needs; empty if it needs none."""
+        study = self.plan.study_of.get(task)
+        return self.outcomes.get(study, {}) if study is not None else {}
 
     def _start_fit(self, task: Task) -> None:
-        outcome = self.outcomes.get(task, {})
+        outcome = self._outcome(task)
         if outcome.get("status") == "failed":
             record = {"status": "failed", "message": outcome["message"], "settings": {}, "solver": None}
             self._finish(task, FitResult(record), stored=False)
             return
         fit = replace(self.plan.fits[task], chosen=outcome.get("chosen", {}))
+        if fit.entry.ensemble is not None:
+            fit = replace(fit, ensemble=outcome["ensemble"])
 
         def done(result: FitResult) -> None:
             if result.record["status"] == "ok":  # what failed is tried again in the next run
@@ -126,7 +136,7 @@ class Scheduler:
         self.running[self.pool.submit(run_fit, fit)] = done
 
     def _finish(self, task: Task, result: FitResult, stored: bool) -> None:
-        self.records[task] = {**result.record, "tuning": self.outcomes.get(task, {})}
+        self.records[task] = {**result.record, "tuning": self._outcome(task)}
         if result.decisions is not None:
             self.decisions[task] = result.decisions
         self.unreported.append((task, stored))

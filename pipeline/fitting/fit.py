@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import confusion_matrix
 
-from pipeline.fitting import inner_cv, metrics, models
+from pipeline.fitting import ensemble, inner_cv, metrics, models
 from pipeline.fitting.decisions import decision_values
 from pipeline.fitting.metrics import finite
 from pipeline.fitting.one_core import one_core
@@ -28,7 +28,11 @@ LONGEST = 500  # characters of a message
 
 @dataclass(frozen=True)
 class FitTask:
-    """What a fit depends on. `chosen` are the settings that tuning chose."""
+    """What a fit depends on.
+
+    `chosen` are the settings that tuning chose. For an ensemble, `ensemble` is the selection of the study that has the
+    seed `study_seed` and `inner_folds`.
+    """
 
     dataset: str
     model: str
@@ -39,6 +43,9 @@ class FitTask:
     seed: int
     key: str
     chosen: dict[str, Any]
+    study_seed: int
+    inner_folds: int
+    ensemble: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def run_fit(task: FitTask, data: TrainingData) -> FitResult:
     """Fit and evaluate. An error inside the model becomes a record with the status `failed`."""
     train, test = data.train_rows(task.fold), data.test_rows(task.fold)
     shape = (int(train.sum()), data.X.shape[1])
-    settings = models.settings_for(task.entry, task.chosen, *shape)
+    settings = task.ensemble or models.settings_for(task.entry, task.chosen, *shape)
     record: dict[str, Any] = {"settings": settings, "solver": _solver(settings)}
     try:
         pipe, measured = fit_and_evaluate(task, data, train, test, settings)
@@ -92,12 +99,11 @@ def add_message(record: dict[str, Any], what: str, error: Exception) -> None:
 def fit_and_evaluate(
     task: FitTask, data: TrainingData, train: np.ndarray, test: np.ndarray, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    pipe = models.pipeline(task.entry, settings, task.impute, task.seed)
-    train_frame, test_frame = data.frame(train), data.frame(test)
+    test_frame = data.frame(test)
     with one_core(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
-        inner_cv.fit(pipe, train_frame, data.y[train], data.partition, train, task.seed)
+        pipe = _fitted(task, data, train, settings)
         fit_seconds, fit_cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
         wall = time.perf_counter()
         predicted = pipe.predict(test_frame)
@@ -117,6 +123,22 @@ def fit_and_evaluate(
         "classes": [str(label) for label in pipe.classes_],
         "confusion": confusion_matrix(data.y[test], predicted, labels=pipe.classes_).tolist(),
     }
+
+
+def _fitted(task: FitTask, data: TrainingData, train: np.ndarray, settings: dict[str, Any]) -> Any:
+    if task.ensemble is not None:
+        return ensemble.fit(
+            task.ensemble,
+            task.entry,
+            task.impute,
+            data,
+            fold=task.fold,
+            wanted_folds=task.inner_folds,
+            seed=task.study_seed,
+        )
+    pipe = models.pipeline(task.entry, settings, task.impute, task.seed)
+    inner_cv.fit(pipe, data.frame(train), data.y[train], data.partition, train, task.seed)
+    return pipe
 
 
 def unseen_decisions(pipe: Any, data: TrainingData, test: np.ndarray) -> np.ndarray | None:

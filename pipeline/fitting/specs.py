@@ -90,6 +90,13 @@ class Classifier(Section):
     while_tuning: dict[str, Plain] = {}
     trials: int | None = Field(default=None, ge=1, le=100_000)
     budget: Budget | None = None
+    ensemble: str | None = None
+    """The tuned model whose trials vote together; everything else is then that model's."""
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the model has a study of its own."""
+        return bool(self.search) and self.ensemble is None
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Classifier:
@@ -122,4 +129,5 @@ class Tuning(Section):
     trials: int = Field(default=20, ge=1, le=100_000)
     seconds: float = Field(default=3600, gt=0, allow_inf_nan=False)
     folds: int = Field(default=3, ge=2, le=100)
+    sampler: Literal["tpe", "random"] = "tpe"
     behind: float = Field(default=0.03, ge=0, le=1)

@@ -9,6 +9,7 @@ continues as if nothing had happened, and repeats only the fit that was running.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from optuna.storages import JournalStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from pipeline.fitting import models, seeds
+from pipeline.fitting import ensemble, models, seeds
 from pipeline.fitting.journal import Journal
 from pipeline.fitting.metrics import METRICS
 from pipeline.fitting.specs import Classifier, Costs, Impute, Tuning
@@ -30,12 +31,14 @@ from pipeline.fitting.trial import (
     TrialResult,
     TrialTask,
     inner_fold_count,
+    inner_splits,
     run_trial,
 )
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 NAME = "tuning"
 ERROR = "error"
+VOTES = "votes."  # followed by the number of an inner fold: the votes of its model on the rows it has not seen
 COST = "cost"  # seconds and CPU seconds of the trial's fits so far
 
 TrialCallback = Callable[[int, float], None]
@@ -47,7 +50,10 @@ def ignore_trial(finished: int, best: float) -> None: ...
 
 @dataclass(frozen=True)
 class StudyTask:
-    """What a study depends on. `fold` is the outer fold that is left out; None tunes on all rows."""
+    """What a study depends on. `fold` is the outer fold that is left out; None tunes on all rows.
+
+    With `keep_votes` its outcome has an `ensemble` of the models of all complete trials.
+    """
 
     model: str
     fold: int | None
@@ -59,6 +65,7 @@ class StudyTask:
     seed: int
     key: str
     journal: Path
+    keep_votes: bool
 
 
 class TuningStudy:
@@ -74,7 +81,7 @@ class TuningStudy:
         batch_seconds: float = 0.0,
         on_trial: TrialCallback = ignore_trial,
     ) -> None:
-        self.task, self.batch_seconds, self.on_trial = task, batch_seconds, on_trial
+        self.task, self.data, self.batch_seconds, self.on_trial = task, data, batch_seconds, on_trial
         self.trials = task.entry.trials or task.tuning.trials
         self.inner_folds = inner_fold_count(data, task.fold, task.tuning.folds, task.seed)
         self.study = open_study(task.journal, task.metric)
@@ -109,6 +116,7 @@ class TuningStudy:
             best_scores=self._best_scores(),
             margin=task.tuning.behind,
             batch_seconds=self.batch_seconds,
+            keep_votes=task.keep_votes,
         )
 
     def tell(self, result: TrialResult) -> None:
@@ -118,6 +126,8 @@ class TuningStudy:
         self.cost += (result.seconds, result.cpu_seconds)
         trial.set_user_attr(COST, self.cost.tolist())
         reported = self.study.get_trials(deepcopy=False)[trial.number].intermediate_values
+        for number, votes in result.votes.items():  # before the score: a fold with a score is not fitted again
+            trial.set_user_attr(f"{VOTES}{number}", ensemble.encode_votes(votes))
         for number, score in result.scores.items():
             if number not in reported:
                 trial.report(score, number)
@@ -142,11 +152,28 @@ class TuningStudy:
     def outcome(self) -> dict[str, Any]:
         record = outcome(self.study, self.trials, self.task.tuning.seconds, self.task.model)
         record["chosen"] = models.from_trial(record.pop("params"), self.task.entry.search)
+        if self.task.keep_votes:
+            record["ensemble"] = self._ensemble()
         return record
+
+    def _ensemble(self) -> dict[str, Any]:
+        """Select an ensemble of the different settings of the complete trials."""
+        task = self.task
+        tests = [test for _, test in inner_splits(self.data, task.fold, self.inner_folds, task.seed)]
+        votes_by_setting = _votes_by_setting(self.study)
+        complete = [trial for trial in finished_trials(self.study)[: self.trials] if trial.state == TrialState.COMPLETE]
+        candidates: dict[str, ensemble.Candidate] = {}
+        for trial in complete:
+            stored = votes_by_setting[_identifier(trial.params)]
+            parts = [ensemble.decode_votes(stored[number], len(test)) for number, test in enumerate(tests)]
+            settings = models.from_trial(trial.params, task.entry.search)
+            candidates.setdefault(_identifier(trial.params), ensemble.Candidate(settings, np.concatenate(parts)))
+        y, classes = self.data.y[np.concatenate(tests)], self.data.train_classes(task.fold)
+        return ensemble.select(list(candidates.values()), y, classes)
 
     def _next_trial(self, index: int) -> optuna.Trial:
         task = self.task
-        self.study.sampler = optuna.samplers.TPESampler(seed=seeds.derive(task.seed, "trial", index))
+        self.study.sampler = _sampler(task.tuning.sampler, seeds.derive(task.seed, "trial", index))
         waiting = self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
         if index < len(task.entry.first) and not waiting:
             self.study.enqueue_trial(models.as_trial(task.entry.first[index], task.entry.search))
@@ -202,11 +229,31 @@ def scores_by_setting(study: optuna.Study) -> dict[str, FoldScores]:
     return scores
 
 
+def _votes_by_setting(study: optuna.Study) -> dict[str, dict[int, str]]:
+    """The votes of each setting in each inner fold, as they are in the journal."""
+    votes: dict[str, dict[int, str]] = {}
+    for trial in study.get_trials(deepcopy=False):
+        of_setting = votes.setdefault(_identifier(trial.params), {})
+        for name, text in trial.user_attrs.items():
+            if name.startswith(VOTES):
+                of_setting[int(name.removeprefix(VOTES))] = text
+    return votes
+
+
 def total_cost(study: optuna.Study, finished: list[FrozenTrial]) -> np.ndarray:
     """Worker seconds and CPU seconds up to the last of these trials, including those of interrupted trials."""
     last = finished[-1].number if finished else -1
     trials = study.get_trials(deepcopy=False)[: last + 1]
     return np.sum([trial.user_attrs.get(COST, (0.0, 0.0)) for trial in trials] or [(0.0, 0.0)], axis=0)
+
+
+def _sampler(kind: str, seed: int) -> optuna.samplers.BaseSampler:
+    """The sampler of one trial. The multivariate TPE models how the parameters depend on each other."""
+    if kind == "random":
+        return optuna.samplers.RandomSampler(seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # of the argument `multivariate`
+        return optuna.samplers.TPESampler(seed=seed, multivariate=True)
 
 
 def _identifier(params: dict[str, Any]) -> str:

@@ -34,6 +34,10 @@ class TrainingData:
         """A mask of the rows that test a model of this fold."""
         return self.partition.test_rows(fold)
 
+    def train_classes(self, fold: int | None) -> np.ndarray:
+        """The classes of the rows that a model of this fold is fitted on, in sorted order."""
+        return np.unique(self.y[self.train_rows(fold)])
+
     def largest_training_part(self) -> int:
         """The number of rows in the largest training part. With folds by time this is the last one."""
         return max(int(self.train_rows(fold).sum()) for fold in range(self.n_folds))

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
+from ldep.search.vote_ensemble import member_votes
 from pipeline.fitting import inner_cv, metrics, models, seeds
 from pipeline.fitting.metrics import METRICS, Metric
 from pipeline.fitting.one_core import one_core
@@ -25,7 +27,8 @@ class TrialTask:
 
     `fold` is the outer fold that is left out, or None to use all rows. `inner_folds` counts the inner folds.
     `known_scores` are scores of this setting from earlier trials, `best_scores` those of the best trial so far. A
-    worker hands back what it has after the first fit that ends later than `batch_seconds` from the start.
+    worker hands back what it has after the first fit that ends later than `batch_seconds` from the start. With
+    `keep_votes` it also hands back the votes of the models on the rows that they have not seen, for an ensemble.
     """
 
     entry: Classifier
@@ -40,13 +43,18 @@ class TrialTask:
     best_scores: FoldScores
     margin: float
     batch_seconds: float
+    keep_votes: bool
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The scores of the inner folds so far, whether the trial was given up, and the error if it failed."""
+    """The scores of the inner folds so far, whether the trial was given up, and the error if it failed.
+
+    `votes` are those of the inner folds that this worker has fitted.
+    """
 
     scores: FoldScores
+    votes: dict[int, np.ndarray]
     pruned: bool
     error: str | None
     seconds: float
@@ -62,17 +70,23 @@ def inner_fold_count(data: TrainingData, fold: int | None, wanted: int, seed: in
 def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
     """Fit and score the inner folds in turn, at least one of them. An error inside the model becomes a result."""
     scores: FoldScores = {}
+    votes: dict[int, np.ndarray] = {}
     pruned, error, fitted = False, None, False
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         with one_core(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the outer fit of the chosen setting reports its own
-            for number, (train, test) in enumerate(_splits(task, data)):
+            for number, (train, test) in enumerate(inner_splits(data, task.fold, task.inner_folds, task.seed)):
                 score = task.known_scores.get(number)
                 if score is None:
                     if fitted and time.perf_counter() - wall >= task.batch_seconds:
                         break
-                    score, fitted = _score(task, data, number, train, test), True
+                    seed = inner_seed(task.seed, number)
+                    pipe = fit_inner_model(task.entry, task.settings, task.impute, data, train, seed)
+                    fitted = True
+                    score = _score(task, pipe, data, test)
+                    if task.keep_votes:
+                        votes[number] = member_votes(pipe, data.X[test], data.train_classes(task.fold))
                 scores[number] = score
                 last = number + 1 == task.inner_folds
                 if not last and falls_behind(scores, task.best_scores, task.margin, METRICS[task.metric]):
@@ -80,7 +94,7 @@ def run_trial(task: TrialTask, data: TrainingData) -> TrialResult:
                     break
     except Exception as caught:
         error = f"{type(caught).__name__}: {caught}"
-    return TrialResult(scores, pruned, error, time.perf_counter() - wall, time.process_time() - cpu)
+    return TrialResult(scores, votes, pruned, error, time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def falls_behind(scores: FoldScores, best_scores: FoldScores, margin: float, metric: Metric) -> bool:
@@ -93,16 +107,32 @@ def falls_behind(scores: FoldScores, best_scores: FoldScores, margin: float, met
     return float(np.mean([metric.gain(best_scores[number], score) for number, score in scores.items()])) > margin
 
 
-def _splits(task: TrialTask, data: TrainingData) -> Splits:
-    rows = np.flatnonzero(data.train_rows(task.fold))
-    return data.partition.inner_splits(rows, data.y, task.inner_folds, seeds.derive(task.seed, "inner"))
+def inner_splits(data: TrainingData, fold: int | None, count: int, seed: int) -> Splits:
+    """Row numbers of the training and the test part of each inner fold of a study with this seed."""
+    rows = np.flatnonzero(data.train_rows(fold))
+    return data.partition.inner_splits(rows, data.y, count, seeds.derive(seed, "inner"))
 
 
-def _score(task: TrialTask, data: TrainingData, number: int, train: np.ndarray, test: np.ndarray) -> float:
-    settings = {**task.entry.params, **task.settings, **task.entry.while_tuning}
-    seed = seeds.derive(task.seed, "fit", number)
-    pipe = models.pipeline(task.entry, settings, task.impute, seed)
+def fit_inner_model(
+    entry: Classifier,
+    settings: dict[str, Any],
+    impute: Impute,
+    data: TrainingData,
+    train: np.ndarray,
+    seed: int,
+) -> Pipeline:
+    """Fit the model of one inner fold. The same arguments give the same model, bit for bit."""
+    pipe = models.pipeline(entry, {**entry.params, **settings, **entry.while_tuning}, impute, seed)
     inner_cv.fit(pipe, data.X[train], data.y[train], data.partition, train, seed)
+    return pipe
+
+
+def inner_seed(seed: int, number: int) -> int:
+    """The seed of the models of one inner fold in a study with this seed."""
+    return seeds.derive(seed, "fit", number)
+
+
+def _score(task: TrialTask, pipe: Pipeline, data: TrainingData, test: np.ndarray) -> float:
     # Only the metric that counts: computing all of them takes longer than many a fit.
     classes = metrics.classes_of(data.y, task.costs)
     value = metrics.score(task.metric, pipe, data.X[test], data.y[test], pipe.predict(data.X[test]), classes)

@@ -21,7 +21,7 @@ from pipeline.execution import results
 from pipeline.execution.code_version import room_digest
 from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
-from pipeline.fitting import inner_cv, models, seeds
+from pipeline.fitting import ensemble, inner_cv, models, seeds
 from pipeline.fitting.one_core import one_core
 from pipeline.serving import calibration, example_row, mlflow_folder
 from pipeline.serving.calibration import Sigmoid
@@ -57,12 +57,17 @@ class Fitted:
 
 def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
     """Take the settings of params.yaml or, for a tuned model, those of a study of all rows, as `ldep tune` runs it."""
-    entry = params.classifiers[model]
-    chosen = tune_on_all_rows(dataset, model, params, root)["chosen"] if entry.search else {}
+    entry, outcome = params.classifiers[model], {}
+    if entry.search:
+        outcome = tune_on_all_rows(dataset, training.tuned_model(model, params), params, root)
     folder = root / paths.DATA
     rows = load_training_data(dataset, folder)
-    # The size of a training fold decides on the solver, so that the model is fitted as it was measured.
-    settings = models.settings_for(entry, chosen, rows.largest_training_part(), rows.X.shape[1])
+    if entry.ensemble is not None:
+        settings = outcome["ensemble"]
+    else:
+        # The size of a training fold decides on the solver, so that the model is fitted as it was measured.
+        shape = rows.largest_training_part(), rows.X.shape[1]
+        settings = models.settings_for(entry, outcome.get("chosen", {}), *shape)
     seed = seeds.derive(params.execution.seed, dataset, model, None, "fit")
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])
@@ -91,9 +96,20 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     entry = params.classifiers[work.model]
     with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
-        pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
         with progress.of_one_step(f"{work.dataset}, {work.model}: fitting on all rows"):
-            inner_cv.fit(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
+            if entry.ensemble is not None:
+                pipe = ensemble.fit(
+                    work.settings,
+                    entry,
+                    params.impute,
+                    rows,
+                    fold=None,
+                    wanted_folds=params.tuning.folds,
+                    seed=training.study_seed(work.dataset, entry.ensemble, None, params),
+                )
+            else:
+                pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
+                inner_cv.fit(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
     decisions = results.read_decisions(work.dataset, root / paths.RESULTS)
     sigmoid = None
     if work.model in decisions and not calibration.is_calibrated(pipe[-1]):

@@ -10,6 +10,7 @@ from pipeline.common.errors import UserError
 from pipeline.config.params import Params
 from pipeline.fitting import models
 from pipeline.fitting.metrics import METRICS
+from pipeline.fitting.specs import Classifier
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ def select(dataset: str, table: pd.DataFrame, params: Params) -> Selection:
     ranked = METRICS[metric].ranked(values)
     best, tolerance = values[ranked[0]], params.register_.tolerance
     equal = [model for model in eligible if METRICS[metric].gain(best, values[model]) <= tolerance]
-    selected = next((model for model in equal if _explains(params.classifiers[model].class_)), equal[0])
+    selected = next((model for model in equal if _explains(params.classifiers[model])), equal[0])
     return Selection(selected, means[selected], {model: values[model] for model in ranked})
 
 
-def _explains(class_path: str) -> bool:
-    return hasattr(models.resolve(class_path), "explain")
+def _explains(entry: Classifier) -> bool:
+    return entry.ensemble is None and hasattr(models.resolve(entry.class_), "explain")
 
 
 def _means(rows: pd.DataFrame) -> dict[str, float]:

@@ -29,6 +29,8 @@ THEME = {
     "ldep": ("#0b6cad", "#6ab7f2"),
     "svc": ("#c26a00", "#f0a94d"),
     "network": ("#00805e", "#45c79e"),
+    "trees": ("#a8901a", "#dcc54e"),
+    "linear": ("#b3503c", "#ee8f78"),
     "relative": ("#98508a", "#d795c8"),
     "other": ("#7b8593", "#99a3b1"),
 }

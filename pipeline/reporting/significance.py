@@ -17,7 +17,7 @@ from pipeline.reporting import labels
 from pipeline.reporting.accuracies import Accuracies, published_means
 
 LEVEL = 0.05
-RIVALS = ("mlp", "rbf_svc", "rbf_svc_tuned", "mlp_tuned")
+RIVALS = ("mlp", "rbf_svc")
 UNDECIDED = "not significant"
 DIGITS = 6  # of a mean in per cent: a smaller difference comes from summing in another order
 
@@ -124,7 +124,8 @@ def _comparisons(accuracies: Accuracies) -> dict[str, pd.Series]:
             others[f"the paper's best model ({labels.label(best)})"] = published[best]
         others["the paper's best model per data set"] = published.max(axis=1)
     for model in accuracies.models:
-        if model in RIVALS or labels.family(model) == "other":
+        is_tuned_peer = labels.form_of(model)[1] == labels.TUNED and labels.family(model) != "ldep"
+        if model in RIVALS or is_tuned_peer or labels.family(model) == "other":
             others[labels.label(model)] = accuracies.mean[model]
     return others
 

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ldep import LDEPClassifier, LDEPClassifierCV
+from ldep.search.vote_ensemble import VoteEnsemble
 
 
 class Sigmoid(NamedTuple):
@@ -27,7 +28,7 @@ def is_calibrated(model: Any) -> bool:
     """Whether the probabilities of a fitted model come from rows that its parts had not seen."""
     if isinstance(model, LDEPClassifier):
         return model.probability
-    return isinstance(model, LDEPClassifierCV)
+    return isinstance(model, (LDEPClassifierCV, VoteEnsemble))
 
 
 def fit(decision: np.ndarray, positive: np.ndarray) -> Sigmoid:

@@ -19,6 +19,7 @@ OWN = (
     "ldep.estimators.ldep_cv.LDEPClassifierCV",
     "ldep.estimators.rdep.RDEPClassifier",
     "ldep.estimators.streaming.StreamingLDEPClassifier",
+    "ldep.search.vote_ensemble.VoteEnsemble",
     "pipeline.encoding.encoder.RawEncoder",
 )
 # Parts of scikit-learn's and numpy's that skops does not trust of itself: records of numbers.

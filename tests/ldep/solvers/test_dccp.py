@@ -56,10 +56,7 @@ def test_every_iteration_of_dccp_is_recorded():
 @pytest.mark.parametrize("tau_ini", [0.005, 1.0])
 @pytest.mark.parametrize("seed", range(2))
 def test_dccp_solves_two_subproblems_of_separable_samples(seed, tau_ini):
-    """It ends when two costs in a row are equal, so it solves one more than `ccp`, whatever the first weight.
-
-    This is why `ldep_paper` has `min_iter: 2`.
-    """
+    """It ends when two costs in a row are equal, so it solves one more than `ccp`, whatever the first weight."""
     problem = noisy_problem(seed, 0.0, r=3, m=40, n=10)
     theta = random_start(problem, seed)
     reference = dccp.solve(problem, theta, tau_ini=tau_ini)

@@ -66,6 +66,35 @@ def test_an_infinite_setting_is_registered(trained_project):
     assert download.load(f"models:/{MODEL}@champion").predict(registered.rows(3))
 
 
+def test_an_ensemble_is_trained_registered_and_served(trained_project):
+    """Its fits share the studies of the model that it is made of, and the registered members are those of all rows."""
+    tuned = {
+        "class": "sklearn.tree.DecisionTreeClassifier",
+        "search": {"max_depth": {"low": 1, "high": 5}},
+        "trials": 4,
+    }
+    checked = params.check(
+        {
+            "datasets": [NAME],
+            "own_data": {NAME: {"path": "x.csv", "target": "sold"}},
+            "models": ["voting"],
+            "classifiers": {"tree": tuned, "voting": {"ensemble": "tree"}},
+            "execution": {"n_jobs": 1},
+        }
+    )
+    train.run(NAME, checked)
+    table = results.read(NAME)
+    assert set(table["status"]) == {"ok"}
+    assert (table["tune_cpu_seconds"] > 0).all()
+    record = register.run(NAME, checked)
+    assert sum(member["weight"] for member in record["settings"]["members"]) == pytest.approx(1.0)
+    served = download.load(f"models:/{MODEL}@champion")
+    assert len(served.predict(registered.rows(3))) == 3
+    (answer,) = served.predict(registered.rows(1), {"output": "full"})
+    likely = max(answer["probability"], key=answer["probability"].__getitem__)
+    assert likely == answer["class"]
+
+
 def test_the_champion_moves_when_the_rule_says_so_and_the_rest_challenges(trained_project, caplog):
     caplog.set_level(logging.INFO)
     register.run(NAME, registered.with_candidates("linear"))
