@@ -60,8 +60,7 @@ def run(
 
 
 def _add_file(check: DriftCheck, rows: Table, model: ServedModel) -> None:
-    numeric = [name for name, kind in model.encoder.kinds.items() if kind == "numeric"]
-    for piece in rows.pieces(model.encoder.columns_, numeric):
+    for piece in rows.pieces(model.encoder.columns_, model.encoder.numeric_columns):
         try:
             check.add(piece.to_pandas())
         except CellError as error:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 from pipeline.common.errors import UserError
 from pipeline.common.files import write_json
 from pipeline.data.profile import Profile, profile
 from pipeline.data.tables import Layout, open_table, read_frame
 from pipeline.data.tables.guess import guess_layout
+from pipeline.encoding.choice import ColumnError
 from pipeline.reporting import renderers
 from pipeline.reporting.table import Cell, Column, Table
 
@@ -31,7 +34,7 @@ def run(path: Path, target: str | None, layout: Layout | None = None, out: Path 
     frame = read_frame(path, chosen, layout=layout)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
-    found = profile(frame.dropna(subset=[chosen]))
+    found = profile_of(path, frame.dropna(subset=[chosen]))
     unlabelled = int(frame[chosen].isna().sum())
     note = " (the last column; --target names another)" if target is None else ""
     print(f"{path}: {len(frame)} rows, {frame.shape[1] - 1} features; {_in_words(layout, path)}")
@@ -47,6 +50,14 @@ def run(path: Path, target: str | None, layout: Layout | None = None, out: Path 
     return found
 
 
+def profile_of(path: Path, frame: pd.DataFrame) -> Profile:
+    """Return the profile of a frame; UserError names a column that cannot be encoded."""
+    try:
+        return profile(frame)
+    except ColumnError as error:
+        raise UserError(f"{path}: {error}.") from None
+
+
 def text_table(found: Profile) -> str:
     """Return one line per column."""
     rows = [
@@ -56,7 +67,7 @@ def text_table(found: Profile) -> str:
             f"{column.gaps / found.rows:.0%}" if column.gaps else "",
             str(column.distinct),
             column.example,
-            "left out" if column.drop else column.treatment,
+            column.treatment,
         )
         for column in found.columns
     ]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from pipeline.commands import inspect
 from pipeline.common import identifiers
-from pipeline.common.errors import UserError
+from pipeline.common.errors import UserError, listed
 from pipeline.common.files import replacing
 from pipeline.config import catalogue, edit, paths
 from pipeline.config.params import OwnData, load
 from pipeline.data import own_file
-from pipeline.data.profile import Profile, profile
+from pipeline.data.profile import Profile
 from pipeline.data.profile.profile import UNBALANCED
 from pipeline.data.tables import Layout, read_frame
 from pipeline.data.tables.guess import guess_layout
@@ -56,13 +56,13 @@ def run(
     _check_name(name, params)
     layout = layout or guess_layout(file)
     frame = read_frame(file, target, ignore, layout)
-    found = profile(frame.dropna(subset=[target]))
-    own_file.fetch(name, _entry(file, target, [*ignore, *found.dropped], layout))  # it can be used
+    found = inspect.profile_of(file, frame.dropna(subset=[target]))
+    own_file.fetch(name, _entry(file, target, ignore, layout))  # it can be used
     print(f"{inspect.text_table(found)}\n")
     for warning in found.warnings():
         print(f"- {warning}")
     path = _in_own_folder(name, file)
-    own = _entry(path, target, [*ignore, *found.dropped], layout)
+    own = _entry(path, target, ignore, layout)
     metric = metric or suitable_metric(found)
     models = suitable_models(suite, found.rows, load(params).classifiers)
     edit.set_values(
@@ -74,7 +74,7 @@ def run(
         },
         params,
     )
-    _report(name, path, own, models, metric, suite, found.rows)
+    _report(name, path, found, models, metric, suite)
     return own
 
 
@@ -116,10 +116,12 @@ def _in_own_folder(name: str, file: Path) -> Path:
     return copy
 
 
-def _report(name: str, path: Path, own: OwnData, models: list[str], metric: str, suite: str, rows: int) -> None:
+def _report(name: str, path: Path, found: Profile, models: list[str], metric: str, suite: str) -> None:
+    rows = found.rows
     left_out = [model for model in SUITES[suite] if rows > MOST_ROWS.get(model, rows)]
     print(f"\nThe file is {path}. params.yaml now has the data set '{name}' alone:")
-    print(f"  left out: {', '.join(own.ignore) or 'no column'} (own_data.{name}.ignore)")
+    if found.dropped:
+        print(f"  left out: {listed(found.dropped)} (to keep one, name its kind in own_data.{name}.encode)")
     print(f"  models: {', '.join(models)} (suite {suite}; --suite chooses {', '.join(SUITES)})")
     if left_out:
         print(f"  too slow for {rows} rows: {', '.join(left_out)}")

@@ -54,7 +54,7 @@ def run(names: Sequence[str], data: Data, out: Path) -> None:
 def prepare(name: str, data: Data, folder: Path) -> str:
     """Fetch, impute and split one data set with the paper's settings, not those of params.yaml; return its source."""
     provenance = fetch.run(name, data, {}, folder)
-    impute.run(name, Impute(), folder)
+    impute.run(name, Impute(), {}, folder)
     split.run(name, Split(), folder)
     return provenance.source
 

@@ -78,8 +78,7 @@ def run(
 
 
 def _pieces(rows: Table, model: ServedModel) -> Iterator[pa.Table]:
-    numeric = [name for name, kind in model.encoder.kinds.items() if kind == "numeric"]
-    return rows.pieces(model.encoder.columns_, numeric)
+    return rows.pieces(model.encoder.columns_, model.encoder.numeric_columns)
 
 
 def _answers(

@@ -29,8 +29,10 @@ from tqdm import tqdm
 
 from ldep import StreamingLDEPClassifier
 from pipeline.common.errors import UserError
-from pipeline.data.tables import Table, open_table
+from pipeline.data.tables import Table
+from pipeline.data.tables.parquet_table import ParquetTable
 from pipeline.encoding import cells
+from pipeline.encoding.columns import FittedColumn, Nominal, Numeric
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving import calibration, mlflow_folder
 
@@ -82,9 +84,16 @@ class File:
 def _open(source: Path, target: str, ignore: Sequence[str]) -> File:
     if source.suffix not in (".parquet", ".pq"):
         raise UserError(f"{source}: only .parquet files are streamed; other formats are too slow to read repeatedly.")
-    table = open_table(source)
+    table = ParquetTable(source)
     table.require([target, *ignore])
     columns = [name for name in table.columns if name != target and name not in ignore]
+    for name in columns:
+        kind = table.schema.field(name).type
+        if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+            raise UserError(
+                f"{source}: the column '{name}' holds {kind}, which is not read piece by piece; leave it out with "
+                "--ignore, or store it as numbers."
+            )
     if not columns:
         raise UserError(f"{source}: there is no feature beside the target '{target}'.")
     return File(table, target, columns)
@@ -135,17 +144,17 @@ class _Column:
                 "leave it out with --ignore, or store it as numbers."
             )
 
-    def fitted(self) -> dict[str, Any]:
+    def fitted(self) -> tuple[FittedColumn, float]:
+        """The column, and the mean of its codes, which fills its gaps."""
         if not self.count:
             raise UserError(f"{self.where} has no value in any row; leave it out with --ignore.")
         if self.numeric:
-            return {"name": self.name, "kind": "numeric", "fill": self.sum / self.count, "kept": True}
+            return Numeric(self.name), self.sum / self.count
         texts = list(self.counts) if self.declared else cells.in_order(list(self.counts))
         categories = cells.distinct(texts)
         codes = cells.code_table(tuple(categories))
         total = sum(codes[value] * self.counts[text] for text in texts if (value := cells.read(text)) is not None)
-        fill = total / self.count
-        return {"name": self.name, "kind": "nominal", "categories": categories, "fill": fill, "kept": True}
+        return Nominal(self.name, tuple(categories)), total / self.count
 
 
 def scan(file: File, bar: Any) -> Scanned:
@@ -167,8 +176,7 @@ def scan(file: File, bar: Any) -> Scanned:
     if len(classes) < 2:
         path = file.table.path
         raise UserError(f"{path}: the target '{file.target}' has {len(classes)} of the two classes needed.")
-    fitted = [columns[name].fitted() for name in file.columns]
-    encoder = RawEncoder.from_json({"strategy": "mean", "fill_value": 0.0, "impute": True, "columns": fitted})
+    encoder = RawEncoder.of_columns([columns[name].fitted() for name in file.columns])
     return Scanned(encoder, sorted(classes), rows)
 
 

@@ -54,7 +54,7 @@ def run_impute(args: Namespace) -> None:
 
     params, datasets = _load(args)
     for name in progress.over(datasets, "impute"):
-        impute.run(name, params.impute)
+        impute.run(name, params.impute, params.own_data)
 
 
 def run_split(args: Namespace) -> None:

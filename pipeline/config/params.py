@@ -16,6 +16,8 @@ from pipeline.config.yaml_file import read_yaml
 from pipeline.fitting.metrics import COST
 from pipeline.fitting.specs import Classifier, Costs, Impute, MetricName, Section, Tuning
 
+NominalEncoding = Literal["auto", "ordinal", "one_hot", "frequency"]
+ColumnEncoding = Literal["auto", "ordinal", "one_hot", "frequency", "numeric", "date", "drop"]
 MOST_PROBLEMS = 20  # in one message
 
 Name = Annotated[str, AfterValidator(identifiers.safe)]
@@ -50,6 +52,7 @@ class OwnData(Section):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     decimal: Literal[".", ","] = "."
     encoding: str = "utf-8"
+    encode: NominalEncoding | dict[str, ColumnEncoding] = "auto"
     split: OwnSplit | None = None
 
     @model_validator(mode="after")

@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.digests import file_digest
-from pipeline.common.errors import UserError, listed, short
+from pipeline.common.errors import UserError, nearest, short
 from pipeline.config.params import OwnData
 from pipeline.data.own_split import read_split_column
 from pipeline.data.provenance import Provenance
 from pipeline.data.split_column import SplitColumn
 from pipeline.data.tables import Layout, open_table, read_frame
+from pipeline.encoding.choice import ColumnError, choose
 
 
 def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
-    """Return a file of the user's, its target last, two classes, and no column without a value."""
+    """Return a file of the user's, its target last, with classes and at least one column that can be encoded."""
     path = Path(own.path)
     if not path.is_file():
         raise UserError(f"own_data.{name}.path: there is no file {path} (in {Path.cwd()}).")
@@ -33,12 +34,7 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
     _check_classes(frame[own.target], own)
-    empty = [column for column in frame.columns[:-1] if frame[column].isna().all()]
-    if empty:
-        raise UserError(
-            f"{path}: the column '{short(empty[0])}' has no value in any row, so nothing can be imputed; "
-            f"fill it, or list it: own_data.{name}.ignore: [{listed(empty)}]."
-        )
+    _check_encoding(frame, name, own)
     return frame, Provenance("own file", file=own.path, md5=file_digest(path, "md5"))
 
 
@@ -52,6 +48,28 @@ def fetch_split_column(name: str, own: OwnData) -> SplitColumn | None:
 
 def _left_out(own: OwnData) -> list[str]:
     return own.ignore if own.split is None or own.split.keep else [*own.ignore, own.split.column]
+
+
+def _check_encoding(frame: pd.DataFrame, name: str, own: OwnData) -> None:
+    """UserError if a column cannot be encoded, or if none is left."""
+    features = [str(column) for column in frame.columns[:-1]]
+    for column in own.encode if isinstance(own.encode, dict) else ():
+        if column not in features:
+            raise UserError(
+                f"own_data.{name}.encode: {own.path} has no feature '{short(column)}'; {nearest(column, features)}"
+            )
+    try:
+        choices = choose(frame.iloc[:, :-1], own.encode)
+    except ColumnError as error:
+        raise UserError(
+            f"{own.path}: column '{short(error.column)}': {error.reason} (own_data.{name}.encode)."
+        ) from None
+    if all(choice.fitted is None for choice in choices):
+        first = choices[0]
+        raise UserError(
+            f"{own.path}: no column is left beside the target: '{short(first.name)}' is left out because {first.drop}. "
+            f"To keep a column, name its kind in own_data.{name}.encode."
+        )
 
 
 def _check_classes(target: pd.Series, own: OwnData) -> None:

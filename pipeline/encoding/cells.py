@@ -100,11 +100,16 @@ def codes_of(cells: pd.Series, categories: Sequence[str]) -> np.ndarray:
         value = read(cell)
         return math.nan if value is None else codes.get(value, math.nan)
 
+    return values_of(cells, code)
+
+
+def values_of(cells: pd.Series, function: Callable[[object], float]) -> np.ndarray:
+    """Return what a function makes of each cell; CellError names the first one for which it raises ValueError."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
-        return _read_categories(cells, code)
+        return _read_categories(cells, function)
     if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_numeric_dtype(cells):
-        return _read_categories(cells.astype("category"), code)  # each value once instead of each cell
-    return _read_each(cells, code)
+        return _read_categories(cells.astype("category"), function)  # each value once instead of each cell
+    return _read_each(cells, function)
 
 
 def taken_as_missing(cells: pd.Series, values: np.ndarray) -> np.ndarray:

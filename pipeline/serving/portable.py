@@ -59,6 +59,8 @@ class RawColumns(NamedTuple):
 def raw_columns(served: ServedModel) -> RawColumns:
     """The columns of a served model; NotExportable names a step of its pipeline that is not understood."""
     encoder = served.encoder
+    if encoder.labels_ != encoder.columns_:
+        raise NotExportable("Columns that become several features cannot be exported yet.")
     fill = np.asarray(encoder.fill_, dtype=np.float64)[np.asarray(encoder.kept_)]
     mean, scale = np.zeros(len(fill)), np.ones(len(fill))
     for name, step in served.rest.steps[:-1]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -42,7 +41,11 @@ class ServedModel:
         self.pipe, self.sigmoid = pipe, sigmoid
         self.encoder, self.rest, self.model = pipe[0], pipe[1:], pipe[-1]
         self.classes = [str(label) for label in pipe.classes_]
-        self.columns = list(self.encoder.get_feature_names_out())
+        self.features = list(self.encoder.get_feature_names_out())
+        sources = self.encoder.source_columns
+        self.columns = list(dict.fromkeys(sources))
+        # The features of a column are side by side.
+        self._first_features = [sources.index(column) for column in self.columns]
 
     def predict(self, rows: pd.DataFrame, params: dict[str, Any] | None = None) -> list[Any]:
         """One answer per row; ValueError says which cell or parameter is wrong."""
@@ -98,13 +101,17 @@ class ServedModel:
     def explain(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Contributions (rows, columns) and bias; None if the model has no exact explanation.
 
-        The model is affine around a row. Contributions are relative to the mean of the training rows, which the scaler
-        has subtracted; with the bias they sum to the decision value.
+        The contribution of a raw column is the sum over its features. The model is affine around a row. Contributions
+        are relative to the mean of the training rows, which the scaler has subtracted; with the bias they sum to the
+        decision value.
         """
         if not hasattr(self.model, "explain"):
             return None
         explanation = self.model.explain(self.rest[:-1].transform(X))
-        return explanation.contributions, explanation.bias
+        contributions = explanation.contributions
+        if len(self.columns) < len(self.features):
+            contributions = np.add.reduceat(contributions, self._first_features, axis=1)
+        return contributions, explanation.bias
 
     def _records(self, X: np.ndarray, explain: bool) -> list[dict[str, Any]]:
         positive, values = self.score(X)
@@ -146,14 +153,8 @@ def _strict(params: dict[str, Any]) -> bool:
 
 
 def example(encoder: RawEncoder) -> dict[str, Any]:
-    """A row of typical values: for each column the value that fills its missing cells."""
-    row: dict[str, Any] = {}
-    for name, categories, fill in zip(encoder.columns_, encoder.categories_, encoder.fill_):
-        if categories is not None:
-            row[name] = categories[0] if math.isnan(fill) else categories[min(round(fill), len(categories) - 1)]
-        else:
-            row[name] = 0.0 if math.isnan(fill) else float(f"{fill:.4g}")
-    return row
+    """A row of typical values: for each column the value that comes closest to those that fill its missing cells."""
+    return encoder.typical_row()
 
 
 def save(folder: Path, pipe: Any, sigmoid: Sigmoid | None) -> None:

@@ -3,41 +3,59 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
+from pipeline.common.errors import UserError, listed, short
 from pipeline.common.files import replacing
 from pipeline.config import paths
+from pipeline.config.params import OwnData
 from pipeline.data.stage_files import read_raw
+from pipeline.encoding.choice import ColumnError
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.specs import Impute
 
 log = logging.getLogger(__name__)
 
 
-def run(name: str, params: Impute, folder: Path = paths.DATA) -> None:
+def run(name: str, params: Impute, own_data: Mapping[str, OwnData], folder: Path = paths.DATA) -> None:
     """Write data/imputed/NAME.parquet (features as float64, the target last) and NAME.encoder.json."""
     frame = read_raw(name, folder)
-    numbers, encoder = impute(frame, params.strategy, params.scope, params.fill_value)
+    encode = own_data[name].encode if name in own_data else None
+    try:
+        numbers, encoder = impute(frame, params.strategy, params.scope, params.fill_value, encode)
+    except (ColumnError, UserError) as error:
+        raise UserError(f"{name}: {str(error).removesuffix('.')}.") from None
     with replacing(paths.imputed(name, folder)) as part:
         numbers.to_parquet(part, index=False)
     encoder.save(paths.encoder(name, folder))
-    dropped = [column for column, kept in zip(encoder.columns_, encoder.kept_) if not kept]
+    used = set(encoder.source_columns)
+    dropped = [str(column) for column in frame.columns[:-1] if str(column) not in used]
     if dropped:
-        log.info("%s: dropped columns without any value: %s.", name, ", ".join(dropped))
+        log.info("%s: left out: %s.", name, listed(dropped))
     log.info("%s: %d rows, %d features.", name, len(numbers), numbers.shape[1] - 1)
 
 
 def impute(
-    frame: pd.DataFrame, strategy: str = "mean", scope: str = "dataset", fill_value: float = 0.0
+    frame: pd.DataFrame,
+    strategy: str = "mean",
+    scope: str = "dataset",
+    fill_value: float = 0.0,
+    encode: str | Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, RawEncoder]:
     """Encode a raw frame (target last) and, if scope is `dataset`, fill its missing cells.
 
     With scope `fold` missing cells stay NaN, to be imputed from each training fold alone.
     """
     features, target = frame.iloc[:, :-1], frame.iloc[:, -1]
-    encoder = RawEncoder(strategy, float(fill_value), impute=scope == "dataset").fit(features)
-    numbers = pd.DataFrame(encoder.transform(features), columns=encoder.get_feature_names_out())
+    encoder = RawEncoder(strategy, float(fill_value), scope == "dataset", encode).fit(features)
+    labels = encoder.get_feature_names_out()
+    if not len(labels):
+        raise UserError(f"no column is left beside the target '{short(str(target.name))}'; keep one (encode).")
+    if target.name in labels:
+        raise UserError(f"the target '{short(str(target.name))}' has the name of a feature; rename it in the file.")
+    numbers = pd.DataFrame(encoder.transform(features), columns=labels)
     numbers[target.name] = target.array
     return numbers, encoder

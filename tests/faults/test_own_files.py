@@ -34,7 +34,7 @@ def prepare(file: OwnFile, folder: Path) -> None:
     path.write_bytes(file.content)
     own = OwnData(path=str(path), target=TARGET, **file.settings)
     fetch.run("mine", Data(), {"mine": own}, folder / "data")
-    impute.run("mine", Impute(), folder / "data")
+    impute.run("mine", Impute(), {"mine": own}, folder / "data")
     split.run("mine", Split(folds=2), folder / "data")
 
 

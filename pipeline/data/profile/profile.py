@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from pipeline.data.profile.columns import ColumnProfile, column_profile
 from pipeline.data.profile.leaks import suspicious_columns
+from pipeline.encoding.choice import choose, declared
 
 # The share of the smallest class below which accuracy says little.
 UNBALANCED = 0.2
@@ -37,12 +39,12 @@ class Profile:
 
     @property
     def dropped(self) -> list[str]:
-        """The columns that should be left out."""
+        """The columns that are left out."""
         return [column.name for column in self.columns if column.drop is not None]
 
     def warnings(self) -> list[str]:
         """Return one sentence for each thing that needs attention."""
-        found = [f"column '{column.name}' should be left out: {column.drop}." for column in self.columns if column.drop]
+        found = [f"column '{column.name}' is left out: {column.drop}." for column in self.columns if column.drop]
         for column in self.columns:
             if column.drop is None:
                 found += [f"column '{column.name}': {remark}." for remark in column.remarks]
@@ -67,11 +69,15 @@ class Profile:
         return asdict(self)
 
 
-def profile(frame: pd.DataFrame) -> Profile:
-    """Look at a frame whose last column is the target, as `read_frame` returns it."""
+def profile(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto") -> Profile:
+    """Look at a frame whose last column is the target, as `read_frame` returns it.
+
+    `encode` is the one of `own_data`, or None for a data set of the catalogue. ColumnError names a column that cannot
+    be encoded.
+    """
     features, target = frame.iloc[:, :-1], frame.iloc[:, -1]
-    columns = [column_profile(str(name), features[name]) for name in features.columns]
-    columns = _with_copies(columns, features)
+    choices = declared(features) if encode is None else choose(features, encode)
+    columns = [column_profile(features[name], choice) for name, choice in zip(features.columns, choices)]
     columns = _with_leaks(columns, features, target)
     same_features = features.duplicated(keep=False)
     repeated = int(frame.duplicated().sum())
@@ -85,20 +91,6 @@ def profile(frame: pd.DataFrame) -> Profile:
         repeated=repeated,
         contradictory=contradictory,
     )
-
-
-def _with_copies(columns: list[ColumnProfile], features: pd.DataFrame) -> list[ColumnProfile]:
-    """Mark the columns that are equal to an earlier one; categories may have other names."""
-    first: dict[bytes, str] = {}
-    marked = []
-    for column in columns:
-        cells = features[column.name]
-        values = pd.factorize(cells)[0] if isinstance(cells.dtype, pd.CategoricalDtype) else cells.to_numpy(float)
-        original = first.setdefault(values.tobytes(), column.name)
-        if original != column.name and column.drop is None:
-            column = replace(column, drop=f"it says the same as the column '{original}'")
-        marked.append(column)
-    return marked
 
 
 def _with_leaks(columns: list[ColumnProfile], features: pd.DataFrame, target: pd.Series) -> list[ColumnProfile]:

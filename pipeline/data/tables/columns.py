@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.common.errors import UserError, short
 from pipeline.data.tables.table import Table
-from pipeline.encoding import cells
+from pipeline.encoding import cells, spelling
 
 log = logging.getLogger(__name__)
 # Numbers in a spelling that is not read as one: '1,5', '1.234,5', '12 %', '$3'.
@@ -40,6 +40,8 @@ def typed(table: Table, name: str, chunks: list[pa.Array], report: bool = True) 
         column = texts.declared()
     elif not table.declares_types and texts.are_numbers():
         return _numbers(table, name, texts.numbers())
+    elif texts.are_spelled_numbers():
+        return texts.as_written()
     else:
         column = texts.in_order()
         if report:
@@ -70,6 +72,11 @@ class _Texts:
     def are_numbers(self) -> bool:
         return all(value is None or is_plain_number(text) for text, value in zip(self.texts, self.values))
 
+    def are_spelled_numbers(self) -> bool:
+        """Whether the texts are numbers in a spelling such as '1.234,5', which the encoder reads."""
+        words = [text for text, value in zip(self.texts, self.values) if value is not None]
+        return any(isinstance(cells.read(text), str) for text in words) and spelling.spelling_of(words) is not None
+
     def numbers(self) -> np.ndarray:
         values = [value if isinstance(value, float) else np.nan for value in self.values]
         return np.array([*values, np.nan])[self.codes]
@@ -79,6 +86,15 @@ class _Texts:
 
     def in_order(self) -> pd.Categorical:
         return self._categorical(cells.in_order(self.occurring))
+
+    def as_written(self) -> pd.Categorical:
+        """Each text is a category of its own: '1' and '1.000' read the same, but may be 1 and 1000."""
+        categories = cells.in_order([text for text in dict.fromkeys(self.occurring) if cells.read(text) is not None])
+        positions = {text: position for position, text in enumerate(categories)}
+        codes = [positions.get(text, -1) for text in self.texts]
+        return pd.Categorical.from_codes(
+            np.array([*codes, -1], dtype=np.int64)[self.codes], categories=pd.Index(categories, dtype=object)
+        )
 
     def _categorical(self, ordered: list[str]) -> pd.Categorical:
         """Texts that read the same are one category, called as the first of them; a missing cell is none."""
@@ -136,7 +152,7 @@ def _report_numbers(table: Table, name: str, texts: _Texts) -> None:
         first = texts.texts[texts.codes[row]]
         hint = f"The first that is none: {first!r} ({table.place(row)})."
         if DECIMAL_COMMA.fullmatch(first):
-            hint += " If the comma is a decimal sign, set it (own_data: decimal, ldep score: --decimal)."
+            hint += " If the comma is a decimal sign, write all numbers so."
     message = "%s: column '%s' is taken as nominal, although %d of its %d cells look like numbers. %s"
     log.warning(message, table.path, name, numeric, total, hint)
 

@@ -23,6 +23,7 @@ from pipeline.data.tables.table import Table, text_column
 from pipeline.encoding import cells
 
 WITH_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+WITH_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?\s*", re.ASCII)  # where the decimal sign is a comma
 WITH_POINT = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 
@@ -139,7 +140,7 @@ class CsvTable(Table):
             raise UserError(f"{self.path}: line {error.line} has {error.reason}") from None
 
     def _with_points(self, piece: pa.Table, first_row: int) -> pa.Table:
-        """Turn '1,5' into '1.5' where the decimal sign is a comma. There, '1.5' could mean 1500: it is refused."""
+        """Turn '1,5' into '1.5', and '1.234' into '1234', where the decimal sign is a comma. '1.5' is refused there."""
         if self.layout.decimal == ".":
             return piece
         for position, name in enumerate(piece.column_names):
@@ -149,6 +150,7 @@ class CsvTable(Table):
             column = column.combine_chunks()
             column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
             texts = column.dictionary.to_pylist()
+            texts = [cell.replace(".", "") if WITH_THOUSANDS.fullmatch(cell) else cell for cell in texts]
             wrong = next((index for index, cell in enumerate(texts) if WITH_POINT.fullmatch(cell)), None)
             if wrong is not None:
                 row = first_row + pc.index(column.indices, wrong).as_py()

@@ -1,4 +1,4 @@
-"""Parquet: numbers as they are, dictionaries in their stored order, text as text."""
+"""Parquet: numbers as they are, dictionaries in their stored order, text as text, dates as text in ISO form."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from pipeline.common.errors import UserError, first_line, short
@@ -56,7 +57,7 @@ class ParquetTable(Table):
         checks = (
             *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null),
             *(pa.types.is_duration, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
-            *(pa.types.is_binary, pa.types.is_large_binary),
+            *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_date, pa.types.is_timestamp),
         )
         if not any(check(value) for check in checks):
             raise UserError(
@@ -82,6 +83,8 @@ def _plain(cells: pa.ChunkedArray) -> pa.ChunkedArray:
         ticks = cells.cast(pa.int64()).to_pylist()
         seconds = [None if tick is None else tick / TICKS[kind.unit] for tick in ticks]
         return pa.chunked_array([pa.array(seconds, pa.float64())])
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return text_column(_iso(cells))
     if pa.types.is_null(kind):
         return cells.cast(pa.float64())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
@@ -93,6 +96,15 @@ def _plain(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def _iso(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates as '2024-02-29', times as '2024-02-29 12:30:00' in UTC; fractions of a second are dropped."""
+    seconds = cells.cast(pa.timestamp("s"), safe=False)
+    with_times = pa.types.is_timestamp(cells.type) and pc.any(
+        pc.not_equal(seconds, pc.floor_temporal(seconds, unit="day"))
+    )
+    return pc.strftime(seconds, format="%Y-%m-%d %H:%M:%S" if with_times and with_times.as_py() else "%Y-%m-%d")
 
 
 def _text_categories(cells: pa.DictionaryArray) -> pa.DictionaryArray:

@@ -38,7 +38,7 @@ def test_a_file_becomes_a_data_set(project, capsys):
     values = params.load(project / "params.yaml")
     own = values.own_data["mine"]
     assert (own.path, own.delimiter, own.decimal) == ("data/own/mine.csv", ";", ",")
-    assert own.ignore == ["id", "nothing"]
+    assert own.ignore == []
     assert values.datasets == ["mine"]
     assert values.metric == "balanced_accuracy"
     assert values.models == new.suitable_models("quick", 60, values.classifiers)
@@ -51,7 +51,7 @@ def test_inspect_prints_the_profile_and_writes_it(project, capsys):
     assert main(["inspect", "mine.csv", "--json", "profile.json"]) == 0
     printed = capsys.readouterr().out
     assert "60 rows, 3 features; cells separated by ';', decimal sign ','" in printed
-    assert "column 'id' should be left out" in printed
+    assert "column 'id' is left out" in printed
     assert json.loads((project / "profile.json").read_text())["classes"] == {"rare": 6, "usual": 54}
 
 

@@ -112,7 +112,7 @@ def test_parquet(own, tmp_path):
         (b"size,label\n1,a\n2,\xe9\n", ["line 3", "not utf-8"]),
         ("size,label\n1,a\n2,a\n", ["'label' has 1 class, not two", "'a' (2 rows)"]),
         ("size,label\n1,a\n2,b\n3,c\n", ["'label' has 3 classes, not two", "'c' (1 rows)"]),
-        ("size,empty,label\n1,,a\n2,?,b\n", ["column 'empty' has no value in any row", "ignore: [empty]"]),
+        ("empty,label\n,a\n?,b\n", ["no column is left", "'empty' is left out because it has no value in any row"]),
         ("size,label\n1,a\n2,b,3\n", ["line 3 has 3 cells where the header has 2"]),
         ('size,label\n1,"a\n2,b\n', ["line 3"]),
         ("size,label\n1,a\n2,\n", ["'label' is missing in 1 rows", "data row 2"]),
@@ -173,11 +173,12 @@ def test_a_missing_file(project, write_params, ldep):
     assert not Path("data/raw").exists()
 
 
-def test_a_column_of_numbers_with_a_typo_is_reported(own):
+def test_a_column_of_numbers_with_a_typo_is_refused(own):
     rows = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60))
     code, text = own("size,label\n" + rows + "1O,a\n")
-    assert code == 0
+    assert code == 1
     assert "column 'size' is taken as nominal, although 60 of its 61 cells look like numbers" in text
+    assert "column 'size': most of its texts are numbers, but '1O' is not" in text
     assert "'1O' (line 62)" in text
 
 

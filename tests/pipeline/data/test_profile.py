@@ -87,7 +87,7 @@ def frame_of(**columns) -> pd.DataFrame:
     return frame.assign(target=pd.Categorical(frame["target"]))
 
 
-def test_constant_empty_and_copied_columns_are_to_be_left_out():
+def test_constant_empty_and_copied_columns_are_left_out():
     values = np.random.default_rng(0).normal(size=50)
     frame = frame_of(a=values, b=np.ones(50), c=np.full(50, np.nan), d=values, target=["x", "y"] * 25)
     found = profile(frame)

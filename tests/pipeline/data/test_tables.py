@@ -45,18 +45,19 @@ def test_decimal_commas_are_numbers_where_they_are_declared(frame_of):
     assert "look like numbers" not in log
 
 
-def test_a_point_is_refused_where_the_comma_is_the_decimal_sign(frame_of):
-    """'1.500' may mean 1500: no guess."""
-    with pytest.raises(UserError, match=r"line 3, column 'x': '1\.500' has a point"):
-        frame_of("x;label\n1,5;a\n1.500;b\n", delimiter=";", decimal=",")
+def test_where_the_comma_is_the_decimal_sign_a_point_separates_thousands_or_is_refused(frame_of):
+    frame, _ = frame_of("x;label\n1,5;a\n1.500;b\n-1.234.567,25;a\n", delimiter=";", decimal=",")
+    assert frame["x"].tolist() == [1.5, 1500.0, -1234567.25]
+    with pytest.raises(UserError, match=r"line 3, column 'x': '1\.50' has a point"):
+        frame_of("x;label\n1,5;a\n1.50;b\n", delimiter=";", decimal=",")
 
 
 @pytest.mark.parametrize(
     ("cells", "hint"),
     [
-        (["1,5", "2,5", "x"], r"The first that is none: '1,5' \(line 2\).*own_data: decimal"),
-        (["12 %", "13 %", "9 %"], r"'12 %' \(line 2\)"),
-        (["1.234,5", "2", "3"], r"'1\.234,5' \(line 2\)"),
+        (["1,5", "2,5", "x"], r"The first that is none: '1,5' \(line 2\).*write all numbers so"),
+        (["12 %", "13 %", "9"], r"'12 %' \(line 2\)"),
+        (["1.234,5", "2.5", "3"], r"'1\.234,5' \(line 2\)"),
         (["1", "2", "unknown"], r"'unknown' \(line 4\)"),
     ],
 )
@@ -95,8 +96,7 @@ def test_decimals_and_durations_of_parquet_are_numbers(frame_of):
     [
         pa.array([[1], [2, 3], None]),
         pa.array([{"a": 1}, None, {"a": 2}]),
-        pa.array([datetime.datetime(2020, 1, 1)] * 3),
-        pa.array([datetime.date(2020, 1, 1)] * 3),
+        pa.array([datetime.time(12, 30)] * 3),
     ],
 )
 def test_a_parquet_column_of_another_kind_is_refused_unless_ignored(frame_of, cells):
@@ -104,6 +104,25 @@ def test_a_parquet_column_of_another_kind_is_refused_unless_ignored(frame_of, ce
     with pytest.raises(UserError, match=r"the column 'odd' holds .*, neither numbers nor text; leave it out"):
         frame_of(table, "rows.parquet")
     assert frame_of(table, "rows.parquet", ignore=["odd"])[0].columns.tolist() == ["x", "label"]
+
+
+def test_parquet_dates_are_read_as_text_in_iso_form(frame_of):
+    day, moment = datetime.date(2020, 2, 29), datetime.datetime(2020, 2, 29, 12, 30, 1, 999_999)
+    ahead = moment.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    table = parquet(
+        day=pa.array([day, None, day]),
+        midnight=pa.array([datetime.datetime(2020, 1, 1)] * 3),
+        moment=pa.array([moment, None, moment], pa.timestamp("ns")),
+        ahead=pa.array([ahead] * 3, pa.timestamp("us", "Europe/Berlin")),
+    )
+    frame, _ = frame_of(table, "rows.parquet")
+    assert [frame[name].iloc[0] for name in ("day", "midnight", "moment", "ahead")] == [
+        "2020-02-29",
+        "2020-01-01",
+        "2020-02-29 12:30:01",
+        "2020-02-29 10:30:01",
+    ]
+    assert frame["day"].isna().tolist() == [False, True, False]
 
 
 def test_the_index_of_a_pandas_frame_is_no_feature(tmp_path):

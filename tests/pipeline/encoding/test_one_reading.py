@@ -11,7 +11,6 @@ import re
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import arff
 import numpy as np
@@ -26,7 +25,9 @@ from hypothesis import strategies as st
 from ldep.export.graph import ROWS, Graph
 from pipeline.data.tables import Layout, open_table, read_frame
 from pipeline.encoding import cells
+from pipeline.encoding.columns import Nominal, Numeric
 from pipeline.encoding.encoder import RawEncoder
+from pipeline.encoding.spelling import spelling_of
 from pipeline.serving import c_cells, onnx_cells, request_format
 from pipeline.serving.request_format import CSV, JSON
 from tests.support import c_program
@@ -107,15 +108,13 @@ def files(folder: Path, column: list[Cell]) -> dict[str, tuple[Path, Layout]]:
 
 
 def encoder_of(categories: list[str] | None) -> RawEncoder:
-    column: dict[str, Any] = {"name": "c", "kind": "numeric", "fill": None, "kept": True}
-    if categories is not None:
-        column |= {"kind": "nominal", "categories": categories}
-    return RawEncoder.from_json({"strategy": "mean", "fill_value": 0.0, "impute": False, "columns": [column]})
+    column = Numeric("c") if categories is None else Nominal("c", tuple(categories))
+    return RawEncoder.of_columns([(column, math.nan)])
 
 
 def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
-    numeric = ["c"] if encoder.categories_[0] is None else []
-    pieces = [encoder.transform(piece.to_pandas()) for piece in open_table(path, layout).pieces(["c"], numeric)]
+    table = open_table(path, layout)
+    pieces = [encoder.transform(piece.to_pandas()) for piece in table.pieces(["c"], encoder.numeric_columns)]
     return np.concatenate([np.empty((0, 1)), *pieces])[:, 0]
 
 
@@ -187,6 +186,11 @@ def check_c(column: list[Cell], program: Path | None) -> None:
         assert value is None or value == (content if kind == "text" else float(content)), text
 
 
+def are_spelled_numbers(texts: list[str]) -> bool:
+    words = [text.strip() for text in texts if cells.read(text) is not None]
+    return spelling_of(words) is not None and any(isinstance(cells.read(word), str) for word in words)
+
+
 def check_nominal(column: list[Cell], folder: Path) -> None:
     texts = [as_text(cell) for cell in column]
     categories = cells.distinct(cells.in_order([text.strip() for text in dict.fromkeys(texts)]))
@@ -209,6 +213,8 @@ def check_nominal(column: list[Cell], folder: Path) -> None:
         if name.startswith("CSV") and math.inf in map(cells.read, column):
             continue  # a CSV column of numbers may not have an infinite one
         frame = read_frame(path, "label", layout=layout)
+        if are_spelled_numbers(texts):
+            continue  # '1' and '1.000' are then two texts, until the encoder reads them as numbers
         fitted = RawEncoder(impute=False).fit(frame[["c"]])
         if fitted.categories_[0] is not None and "dictionary" not in name:  # a dictionary declares its own order
             trained[name] = fitted.transform(frame[["c"]])[:, 0]

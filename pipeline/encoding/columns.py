@@ -1,0 +1,188 @@
+"""The fitted columns of an encoder. A column turns its cells into codes, and the codes into features.
+
+A code is one number per cell, NaN if the cell is missing: the number itself, the index of a category, or the moment of
+a date. All features of a missing cell are NaN, so that the imputer fills them, except for the indicator of the gap.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from pipeline.encoding import cells, dates
+from pipeline.encoding.spelling import Spelling
+
+ENCODINGS = ("ordinal", "one_hot", "frequency")
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A number, as it is. `spelling` reads texts that are not written as programs write numbers."""
+
+    kind: ClassVar[str] = "numeric"
+    name: str
+    indicator: bool = False
+    spelling: Spelling | None = None
+    categories: ClassVar[None] = None
+
+    def codes(self, column: pd.Series) -> np.ndarray:
+        return cells.numbers_of(column) if self.spelling is None else cells.values_of(column, self.spelling.read)
+
+    def features(self, codes: np.ndarray) -> np.ndarray:
+        return codes[:, None]
+
+    def labels(self) -> list[str]:
+        return [self.name]
+
+    def typical(self, fill: Sequence[float]) -> float:
+        return 0.0 if math.isnan(fill[0]) else float(f"{fill[0]:.4g}")
+
+    def to_json(self) -> dict[str, Any]:
+        return {} if self.spelling is None else {"spelling": self.spelling.to_json()}
+
+
+@dataclass(frozen=True)
+class Nominal:
+    """A category: each has one row in a table of features.
+
+    ordinal: its index. one_hot: one feature per category, 1 for its own; a single feature if there are two. frequency:
+    its share of the fitted rows, which `shares` holds.
+    """
+
+    kind: ClassVar[str] = "nominal"
+    name: str
+    categories: tuple[str, ...]
+    encoding: str = "ordinal"
+    shares: tuple[float, ...] = ()
+    indicator: bool = False
+
+    def __post_init__(self) -> None:
+        if self.encoding not in ENCODINGS:
+            raise ValueError(f"column '{self.name}': the encoding is {self.encoding!r}, none of {', '.join(ENCODINGS)}")
+        if len(self.shares) != (len(self.categories) if self.encoding == "frequency" else 0):
+            raise ValueError(f"column '{self.name}': {len(self.categories)} categories with {len(self.shares)} shares")
+
+    def codes(self, column: pd.Series) -> np.ndarray:
+        return cells.codes_of(column, self.categories)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """One row per category, and a last one, all NaN, for missing cells."""
+        count = len(self.categories)
+        if self.encoding == "one_hot":
+            rows = np.eye(count)[:, 1:] if count == 2 else np.eye(count)
+        else:
+            rows = np.array(self.shares if self.encoding == "frequency" else range(count), dtype=np.float64)[:, None]
+        return np.vstack([rows, np.full((1, rows.shape[1]), np.nan)])
+
+    def features(self, codes: np.ndarray) -> np.ndarray:
+        if self.encoding == "ordinal":
+            return codes[:, None]
+        return self.table[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
+
+    def labels(self) -> list[str]:
+        if self.encoding == "one_hot":
+            shown = self.categories[1:] if len(self.categories) == 2 else self.categories
+            return [f"{self.name}={category}" for category in shown]
+        return [self.name if self.encoding == "ordinal" else f"{self.name}:frequency"]
+
+    def typical(self, fill: Sequence[float]) -> str | None:
+        if not self.categories:
+            return None
+        rows = self.table[:-1]
+        distances = np.abs(rows - np.nan_to_num(fill[: rows.shape[1]])).sum(axis=1)
+        return self.categories[int(np.argmin(distances))]
+
+    def to_json(self) -> dict[str, Any]:
+        content: dict[str, Any] = {"categories": list(self.categories), "encoding": self.encoding}
+        return content | ({"shares": list(self.shares)} if self.shares else {})
+
+
+@dataclass(frozen=True)
+class Date:
+    """A moment: its year, month, day of the week, days since 2000 and, if there are times, hour of the day."""
+
+    kind: ClassVar[str] = "date"
+    name: str
+    form: str
+    parts: tuple[str, ...]
+    indicator: bool = False
+    categories: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        if self.form not in dates.FORMS or not self.parts or not set(self.parts) <= set(dates.PARTS):
+            raise ValueError(f"column '{self.name}': {self.form!r} with {self.parts} is not a form of dates")
+
+    def codes(self, column: pd.Series) -> np.ndarray:
+        return cells.values_of(column, lambda cell: dates.read(cell, self.form))
+
+    def features(self, codes: np.ndarray) -> np.ndarray:
+        return dates.features(codes, self.parts)
+
+    def labels(self) -> list[str]:
+        return [f"{self.name}:{part}" for part in self.parts]
+
+    def typical(self, fill: Sequence[float]) -> str:
+        days = fill[self.parts.index("days")] if "days" in self.parts else math.nan
+        return (dates.ORIGIN + datetime.timedelta(days=0 if math.isnan(days) else round(days))).date().isoformat()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"form": self.form, "parts": list(self.parts)}
+
+
+FittedColumn = Numeric | Nominal | Date
+
+
+def labels(columns: Sequence[FittedColumn]) -> list[tuple[str, str]]:
+    """Return the name of each feature, in order and all different, with the raw column that it comes from."""
+    taken: set[str] = set()
+    pairs = []
+    for column in columns:
+        for label in [*column.labels(), *([f"{column.name}:missing"] if column.indicator else [])]:
+            unique, count = label, 2
+            while unique in taken:
+                unique, count = f"{label} ({count})", count + 1
+            taken.add(unique)
+            pairs.append((unique, column.name))
+    return pairs
+
+
+def features(columns: Sequence[FittedColumn], codes: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    """Return the features of all columns side by side, NaN where a cell is missing."""
+    parts: list[np.ndarray] = [np.empty((rows, 0))]
+    for column, of_column in zip(columns, codes):
+        parts.append(column.features(of_column))
+        if column.indicator:
+            parts.append(np.isnan(of_column).astype(np.float64)[:, None])
+    return np.hstack(parts)
+
+
+def to_json(column: FittedColumn) -> dict[str, Any]:
+    """Return a column as plain values."""
+    return {"name": column.name, "kind": column.kind, "indicator": column.indicator, **column.to_json()}
+
+
+def from_json(value: dict[str, Any]) -> FittedColumn:
+    """Read what `to_json` returned; ValueError, KeyError or TypeError if it is something else."""
+    name, kind, indicator = value["name"], value["kind"], value["indicator"]
+    if not isinstance(name, str) or not isinstance(indicator, bool):
+        raise ValueError(f"a column has the name {name!r} and the indicator {indicator!r}")
+    if kind == "numeric":
+        return Numeric(name, indicator, Spelling(**value["spelling"]) if "spelling" in value else None)
+    if kind == "date":
+        return Date(name, value["form"], tuple(value["parts"]), indicator)
+    if kind != "nominal":
+        raise ValueError(f"column '{name}': there is no kind {kind!r}")
+    categories, shares = value["categories"], value.get("shares", [])
+    if not all(isinstance(category, str) for category in categories):
+        raise ValueError(f"column '{name}': a category is not text")
+    if not all(isinstance(share, float) and math.isfinite(share) for share in shares):
+        raise ValueError(f"column '{name}': a share is not a number")
+    return Nominal(name, tuple(categories), value["encoding"], tuple(shares), indicator)
