@@ -9,11 +9,11 @@ import pandas as pd
 
 from pipeline.common.errors import UserError, short
 from pipeline.config.params import OwnSplit
-from pipeline.data.profile import dates
 from pipeline.data.split_column import Kind, SplitColumn
 from pipeline.data.tables import Layout, open_table
 from pipeline.data.tables.columns import typed
 from pipeline.data.tables.table import Table
+from pipeline.encoding import dates
 
 
 def read_split_column(path: Path, layout: Layout, split: OwnSplit, where: str) -> SplitColumn:
@@ -48,12 +48,12 @@ def _moments(table: Table, name: str, cells: pd.Categorical, where: str) -> np.n
             f"{table.path}: column '{short(name)}': '{short(texts[0])}' and others are neither dates nor numbers, so "
             f"the rows have no order in time ({where}.time). Write dates as YYYY-MM-DD."
         )
-    read = pd.to_datetime(pd.Series(texts), format=dates.FORMS[form], errors="coerce", utc=True)
-    bad = np.flatnonzero(read.isna().to_numpy()[used.codes])
+    moments = np.array([dates.read(text, form) for text in texts])[used.codes]
+    bad = np.flatnonzero(np.isnan(moments))
     if bad.size:
         row = int(bad[0])
         raise UserError(
             f"{table.path}: {table.place(row)}, column '{short(name)}': '{short(str(cells[row]))}' is not a date of "
             f"the form {form}, as the others are; correct it, or remove the row ({where}.time)."
         )
-    return read.astype("int64").to_numpy()[used.codes]
+    return moments
