@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import filecmp
 import shutil
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+
+import pandas as pd
 
 from pipeline.commands import inspect
 from pipeline.common import identifiers
 from pipeline.common.errors import UserError, listed
 from pipeline.common.files import replacing
+from pipeline.common.progress import duration
 from pipeline.config import catalogue, edit, paths
 from pipeline.config.params import OwnData, load
 from pipeline.data import own_file
@@ -19,26 +22,10 @@ from pipeline.data.profile import Profile
 from pipeline.data.profile.profile import UNBALANCED
 from pipeline.data.tables import Layout, read_frame
 from pipeline.data.tables.guess import guess_layout
+from pipeline.execution import suites
+from pipeline.execution.suites import Choice
 
-# From the quickest to the most thorough. A model is left out where the next number of rows is exceeded.
-SUITES = {
-    "quick": ("ldep_cv", "logistic", "extra_trees"),
-    "standard": ("ldep_cv", "ldep", "logistic", "extra_trees", "hist_gradient_boosting", "rbf_svc", "mlp"),
-    "full": (
-        "ldep_cv",
-        "ldep",
-        "logistic",
-        "extra_trees",
-        "random_forest",
-        "hist_gradient_boosting",
-        "rbf_svc",
-        "rbf_svc_tuned",
-        "mlp",
-        "mlp_tuned",
-    ),
-}
-# The time of these grows with the square of the rows, or they are fitted dozens of times.
-MOST_ROWS = {"rbf_svc": 20_000, "rbf_svc_tuned": 5_000, "mlp_tuned": 20_000, "ldep": 100_000, "mlp": 100_000}
+MOST_CATEGORIES = 30  # that become features of their own
 
 
 def run(
@@ -64,17 +51,17 @@ def run(
     path = _in_own_folder(name, file)
     own = _entry(path, target, ignore, layout)
     metric = metric or suitable_metric(found)
-    models = suitable_models(suite, found.rows, load(params).classifiers)
+    choice = suites.choose(suite, load(params), found.rows, _width(frame.drop(columns=found.dropped)))
     edit.set_values(
         {
             ("own_data", name): own.model_dump(exclude_defaults=True),
             ("datasets",): [name],
-            ("models",): models,
+            ("models",): choice.models,
             ("metric",): metric,
         },
         params,
     )
-    _report(name, path, found, models, metric, suite)
+    _report(name, path, found, choice, metric, suite)
     return own
 
 
@@ -83,9 +70,10 @@ def suitable_metric(found: Profile) -> str:
     return "balanced_accuracy" if found.smallest_class < UNBALANCED else "accuracy"
 
 
-def suitable_models(suite: str, rows: int, known: Container[str]) -> list[str]:
-    """The models of a suite that params.yaml has and that are affordable with this number of rows."""
-    return [model for model in SUITES[suite] if model in known and rows <= MOST_ROWS.get(model, rows)]
+def _width(frame: pd.DataFrame) -> int:
+    """About how many features a table of numbers and categories has after encoding."""
+    nominal = [frame[column].nunique() for column in frame.columns[:-1] if str(frame[column].dtype) == "category"]
+    return frame.shape[1] - 1 - len(nominal) + sum(min(count, MOST_CATEGORIES) for count in nominal)
 
 
 def _check_name(name: str, params: Path) -> None:
@@ -116,14 +104,13 @@ def _in_own_folder(name: str, file: Path) -> Path:
     return copy
 
 
-def _report(name: str, path: Path, found: Profile, models: list[str], metric: str, suite: str) -> None:
-    rows = found.rows
-    left_out = [model for model in SUITES[suite] if rows > MOST_ROWS.get(model, rows)]
+def _report(name: str, path: Path, found: Profile, choice: Choice, metric: str, suite: str) -> None:
     print(f"\nThe file is {path}. params.yaml now has the data set '{name}' alone:")
     if found.dropped:
         print(f"  left out: {listed(found.dropped)} (to keep one, name its kind in own_data.{name}.encode)")
-    print(f"  models: {', '.join(models)} (suite {suite}; --suite chooses {', '.join(SUITES)})")
-    if left_out:
-        print(f"  too slow for {rows} rows: {', '.join(left_out)}")
+    print(f"  models: {', '.join(choice.models)} (suite {suite}; --suite chooses {', '.join(suites.SUITES)})")
+    for model, seconds in choice.left_out.items():
+        print(f"  {model} steps aside: with {found.rows} rows it would take about {duration(seconds)}")
+    print(f"  training takes about {duration(choice.seconds)}, estimated from the size of the file")
     print(f"  metric: {metric}, to tune and to choose the winner")
     print("Next: dvc repro, then open report/report.html.")

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.execution.affordable import fit_seconds
+from pipeline.execution.affordable import fit_seconds, trial_seconds
 from pipeline.execution.plan import Plan
-
-PRUNED = 0.6  # the share of a trial's inner fits that is made on average: the others are abandoned
 
 
 @dataclass
@@ -93,13 +91,11 @@ class Estimate:
 
 def _work(plan: Plan, model: str, features: int) -> ModelWork:
     entry = plan.fits[model, 0].entry
-    rows = float(np.mean([plan.partition.train_rows(fold).sum() for fold in range(plan.folds)]))
+    rows = int(np.mean([plan.partition.train_rows(fold).sum() for fold in range(plan.folds)]))
     expected_trial, trials = 0.0, 0
     study = plan.study_of.get((model, 0))
     if study is not None and plan.shown_as(study) == model:
         tuning = plan.studies[study].tuning
         trials = entry.trials or tuning.trials
-        inner_rows = int(rows * (1 - 1 / tuning.folds))
-        inner = fit_seconds(entry.class_, {**entry.params, **entry.while_tuning}, inner_rows, features)
-        expected_trial = PRUNED * tuning.folds * inner
-    return ModelWork(plan.folds, trials, fit_seconds(entry.class_, entry.params, int(rows), features), expected_trial)
+        expected_trial = trial_seconds(entry, tuning, rows, features)
+    return ModelWork(plan.folds, trials, fit_seconds(entry, rows, features), expected_trial)

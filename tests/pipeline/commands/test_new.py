@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.commands import new
 from pipeline.commands.main import main
 from pipeline.config import params
 
@@ -41,7 +40,7 @@ def test_a_file_becomes_a_data_set(project, capsys):
     assert own.ignore == []
     assert values.datasets == ["mine"]
     assert values.metric == "balanced_accuracy"
-    assert values.models == new.suitable_models("quick", 60, values.classifiers)
+    assert values.models == ["logistic", "ldep_cv", "extra_trees"]
     assert "# Your own files" in (project / "params.yaml").read_text()
     assert "Next: dvc repro" in capsys.readouterr().out
     assert main(["fetch"]) == 0
@@ -80,9 +79,3 @@ def test_a_different_file_of_the_same_name_is_not_overwritten(project, capsys):
     assert main(["new", "mine", "mine.csv", "--target", "label"]) == 1
     assert "exists and differs" in capsys.readouterr().err
     assert (project / "data/own/mine.csv").read_text() == "a,label\n1,x\n"
-
-
-def test_models_whose_time_explodes_step_aside():
-    known = {name for names in new.SUITES.values() for name in names}
-    assert "rbf_svc" in new.suitable_models("standard", 1_000, known)
-    assert "rbf_svc" not in new.suitable_models("standard", 30_000, known)
