@@ -74,8 +74,9 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
         except Untrusted as error:
             dataset = address["name"].removeprefix("ldep-")
             raise UserError(
-                f"{uri} is not loaded: {error}. `ldep register {dataset}` registers it again; docs/serving.md explains "
-                "signatures."
+                f"{uri} is not loaded: {error}. `ldep register {dataset}` registers it again if data and settings are "
+                f"still the same; otherwise `ldep register {dataset} --promote` makes a new model the champion. "
+                "docs/serving.md explains signatures."
             ) from None
         except (MlflowException, SQLAlchemyError, OSError) as error:
             # MLflow's message has several lines: first that a download failed, then which file, and why.
