@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldep.exact.domain import NORMS
+from pipeline.serving import counterfactual_answers
 from pipeline.serving.served_model import OUTPUTS, ServedModel
 
 VERSION = "3.1.0"
@@ -113,11 +115,23 @@ def _column(kind: str, categories: list[str] | None) -> dict[str, Any]:
 
 def _params() -> dict[str, Any]:
     strict = "Refuse the request if a value would be taken as missing. `ldep serve --strict` makes true the default."
+    columns = {"type": "array", "items": {"type": "string"}}
+    limits = counterfactual_answers.DEFAULTS
     return {
         "type": "object",
         "properties": {
             "output": {"enum": list(OUTPUTS), "default": OUTPUTS[0], "description": "How much to answer."},
             "strict": {"type": "boolean", "description": strict},
+            "frozen": {**columns, "description": "counterfactual: columns that must not change."},
+            "integer": {**columns, "description": "counterfactual: columns that change by whole numbers."},
+            "norm": {"enum": list(NORMS), "default": limits["norm"], "description": "counterfactual: the distance."},
+            "seconds": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": counterfactual_answers.MOST_SECONDS,
+                "default": limits["seconds"],
+                "description": "counterfactual: the time limit of all rows.",
+            },
         },
     }
 

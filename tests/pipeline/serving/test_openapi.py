@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import example_row, openapi
+from pipeline.serving import example_row, openapi, request_format
 from pipeline.serving.served_model import ServedModel
 from tests.support import registered
 
@@ -39,6 +39,12 @@ def test_the_schema_of_a_row_accepts_raw_rows_and_refuses_other_types(frame, pip
     assert not validator.is_valid({**example, "width": "wide"})
     assert not validator.is_valid({**example, "colour": "violet"})
     assert not validator.is_valid({"width": 1.0})
+
+
+def test_every_parameter_of_a_request_is_described(pipe):
+    params = openapi.describe(ServedModel(pipe, None), {}, None)["components"]["schemas"]["Params"]
+    assert set(params["properties"]) == set(request_format.PARAMS)
+    jsonschema.Draft202012Validator.check_schema(params)
 
 
 def test_every_reference_leads_to_a_schema(frame, pipe):
