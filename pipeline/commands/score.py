@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from tqdm import tqdm
 
+from ldep.explanation import PairExplanation
 from pipeline.common.errors import UserError
 from pipeline.common.files import replacing
 from pipeline.data.tables import Layout, Table, open_table
@@ -101,21 +103,37 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool, strict: boo
         X, report = model.read(frame)
         if strict:
             unknown_values.refuse(frame, report)
-    empty = not len(X)
-    positive, values = (np.zeros(0, bool), np.zeros(0)) if empty else model.score(X)
+    numbers, values = model.score(X)
     classes = pa.array(model.classes, pa.string())
-    columns = {"class": pa.DictionaryArray.from_arrays(positive.view(np.int8), classes)}
+    columns = {"class": pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), classes)}
     probability = model.probability(X, values)
     if values is not None and probability is not None:
-        columns["decision"] = pa.array(values)
-        columns[f"probability_of_{model.classes[1]}"] = pa.array(probability)
+        columns |= _score_columns(model.classes, values, probability)
     if explain:
-        contributions, bias = (X, np.zeros(0)) if empty else model.explain(X) or (X, values)
-        columns["bias"] = pa.array(bias)
-        for name, contribution in zip(model.columns, contributions.T):
-            columns[f"contribution_of_{name}"] = pa.array(contribution)
+        columns |= _explanation_columns(model, X)
     columns["taken_as_missing"] = _column_names(report, len(X))
     return pa.table(columns), report
+
+
+def _score_columns(classes: list[str], values: np.ndarray, probability: np.ndarray) -> dict[str, pa.Array]:
+    """With two classes the decision value and the probability of the second; with more both of every class."""
+    if values.ndim == 1:
+        return {"decision": pa.array(values), f"probability_of_{classes[1]}": pa.array(probability)}
+    decisions = {f"decision_of_{label}": pa.array(column) for label, column in zip(classes, values.T)}
+    return decisions | {f"probability_of_{label}": pa.array(column) for label, column in zip(classes, probability.T)}
+
+
+def _explanation_columns(model: ServedModel, X: np.ndarray) -> dict[str, pa.Array]:
+    explanation = model.explain(X) if len(X) else None
+    columns: dict[str, pa.Array] = {}
+    if len(model.classes) > 2:
+        rivals: Any = explanation.rival if isinstance(explanation, PairExplanation) else []
+        columns["against"] = pa.array([str(label) for label in rivals], pa.string())
+    columns["bias"] = pa.array(np.zeros(0) if explanation is None else explanation.bias)
+    contributions = X if explanation is None else explanation.contributions
+    for name, contribution in zip(model.columns, contributions.T):
+        columns[f"contribution_of_{name}"] = pa.array(contribution)
+    return columns
 
 
 def _column_names(report: Report, count: int) -> pa.Array:

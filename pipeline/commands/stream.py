@@ -64,7 +64,7 @@ def run(
     accuracy = float(np.mean((values >= 0) == positive)) if len(values) else float("nan")
     pipe = Pipeline([("encode", scanned.encoder), ("scale", rows.scaler), ("model", model)])
     both = 0 < positive.sum() < len(positive)
-    _save(folder, pipe, calibration.fit(values, positive) if both else None)
+    _save(folder, pipe, calibration.fit_sigmoid(values, positive) if both else None)
     seconds = time.monotonic() - began
     log.info("%s: %d rows in %d passes, %.0f s.", folder, scanned.rows, rows.passes + 1, seconds)
     log.info("%s: accuracy %.2f %% on %d rows that were held out.", folder, 100 * accuracy, len(values))
@@ -235,13 +235,13 @@ class StreamedRows:
             self.bar.update(len(piece))
 
 
-def _save(folder: Path, pipe: Pipeline, sigmoid: Any) -> None:
+def _save(folder: Path, pipe: Pipeline, link: Any) -> None:
     """The folder appears whole or not at all."""
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
-        mlflow_folder.write(scratch / "model", pipe, sigmoid, "ldep.StreamingLDEPClassifier")
+        mlflow_folder.write(scratch / "model", pipe, link, "ldep.StreamingLDEPClassifier")
         (scratch / "model").replace(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -80,11 +80,17 @@ def _check_classes(target: pd.Series, own: OwnData) -> None:
             f"{unlabelled[0] + 1}; remove these rows."
         )
     classes = [str(category) for category in target.cat.categories]
-    if len(classes) != 2:
-        counts = target.value_counts()
-        shown = ", ".join(f"'{short(label)}' ({counts[label]} rows)" for label in classes[:6])
-        shown += ", ..." if len(classes) > 6 else ""
+    counts = target.value_counts()
+    if len(classes) < 2:
+        shown = ", ".join(f"'{short(label)}' ({counts[label]} rows)" for label in classes)
         raise UserError(
             f"{own.path}: the target '{own.target}' has {len(classes)} class{'es' * (len(classes) != 1)}, "
-            f"not two: {shown}. This is a binary classifier: choose another column, or join classes."
+            f"not two or more: {shown}. Choose another column."
+        )
+    single = [label for label in classes if counts[label] == 1] if len(classes) > 2 else []
+    if single:
+        raise UserError(
+            f"{own.path}: {len(single)} of the {len(classes)} classes of the target '{own.target}' have a single row, "
+            f"such as '{short(single[0])}': a model could not be fitted and tested on them. Join rare classes, remove "
+            "their rows, or choose another column."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,16 @@ from pipeline.common.files import replacing, write_json
 from pipeline.config import paths
 from pipeline.execution import manifest
 from pipeline.execution.plan import Plan
-from pipeline.execution.results import BOUNDARIES, COLUMNS, CURVE_COLUMNS, CURVES, DECISIONS, TABLE, write_table
+from pipeline.execution.results import (
+    BOUNDARIES,
+    COLUMNS,
+    CURVE_COLUMNS,
+    CURVES,
+    DECISIONS,
+    TABLE,
+    decision_columns,
+    write_table,
+)
 from pipeline.fitting.fit import MODEL_FOLD
 from pipeline.fitting.metrics import METRICS
 
@@ -48,18 +58,20 @@ def tidy(plan: Plan, records: Records, source: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64"})
 
 
-def decision_table(plan: Plan, values: dict[tuple[str, int], np.ndarray]) -> pd.DataFrame:
+def decision_table(plan: Plan, values: dict[tuple[str, int], np.ndarray], classes: Sequence[str]) -> pd.DataFrame:
     """One row per row of the data set, in its order; one column per model that has decision values in every fold.
 
-    Each value comes from the fit of the first repeat that had not seen the row. It is NaN where no fold tests the row.
+    With more than two classes each model has one column per class, MODEL/CLASS. Each value comes from the fit of the
+    first repeat that had not seen the row. It is NaN where no fold tests the row.
     """
     rows, first_repeat = len(plan.partition.test_fold), range(plan.partition.folds_per_repeat)
-    columns = {}
+    columns: dict[str, np.ndarray] = {}
     for model in plan.models:
         if all((model, fold) in values for fold in first_repeat):
-            columns[model] = np.full(rows, np.nan)
+            of_model = np.full((rows, *values[model, 0].shape[1:]), np.nan)
             for fold in first_repeat:
-                columns[model][plan.partition.test_rows(fold)] = values[model, fold]
+                of_model[plan.partition.test_rows(fold)] = values[model, fold]
+            columns |= decision_columns(model, of_model, classes)
     return pd.DataFrame(columns, index=range(rows), dtype=np.float64)
 
 

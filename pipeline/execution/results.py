@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import UserError, first_line, nearest
@@ -41,6 +42,7 @@ COLUMNS = [
     "message",
 ]
 CURVE_COLUMNS = ["model", "fold", "iteration", "objective"]
+BY_CLASS = "/"  # between model and class in a column of decision values; no model's name has one
 IDENTITY = ["dataset", "model", "fold", "metric"]  # of a row; never empty
 TEXT = ["solver", "settings", "source", "status", "message"]  # may be empty
 
@@ -64,6 +66,7 @@ def read_all(names: Sequence[str], folder: Path = paths.RESULTS) -> pd.DataFrame
 def read_decisions(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
     """The decision values of each row by the fit that had not seen it: one column per model that has them.
 
+    With more than two classes a model has one column per class, MODEL/CLASS; `decisions_of` reads both forms.
     Rows stand in the order of the data set. A model without decision values, or with a failed fold, has no column.
     """
     path = folder / name / DECISIONS
@@ -75,6 +78,25 @@ def read_decisions(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:
         raise _unreadable(path, error, f"ldep train {name}") from None
     manifest.check_file(path, folder.parent / paths.DATA)
     return table
+
+
+def decision_columns(model: str, values: np.ndarray, classes: Sequence[str]) -> dict[str, np.ndarray]:
+    """The columns of a model in the table of decision values."""
+    if values.ndim == 1:
+        return {model: values}
+    return {f"{model}{BY_CLASS}{label}": column for label, column in zip(classes, values.T)}
+
+
+def decisions_of(model: str, table: pd.DataFrame) -> np.ndarray | None:
+    """The decision values of one model in a table of `read_decisions`; None if the model has none.
+
+    With two classes one number per row, positive where the second class is favoured; with more classes one column per
+    class, in sorted order. A row that no fold has tested has NaN.
+    """
+    if model in table:
+        return table[model].to_numpy()
+    columns = [column for column in table.columns if column.startswith(f"{model}{BY_CLASS}")]
+    return table[columns].to_numpy() if columns else None
 
 
 def read_curves(name: str, folder: Path = paths.RESULTS) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.metrics import confusion_matrix
 
 from pipeline.fitting import ensemble, inner_cv, metrics, models
-from pipeline.fitting.decisions import decision_values
+from pipeline.fitting.decisions import class_columns, decision_values
 from pipeline.fitting.metrics import finite
 from pipeline.fitting.one_core import one_core
 from pipeline.fitting.specs import Classifier, Costs, Impute
@@ -79,7 +79,7 @@ def run_fit(task: FitTask, data: TrainingData) -> FitResult:
     except Exception as error:
         add_message(record, "no decision values", error)
     if task.fold == MODEL_FOLD:
-        if data.X.shape[1] == 2:
+        if data.X.shape[1] == 2 and len(record["classes"]) == 2:
             try:
                 record["boundary"] = boundary(pipe, data)
             except Exception as error:
@@ -100,6 +100,7 @@ def fit_and_evaluate(
     task: FitTask, data: TrainingData, train: np.ndarray, test: np.ndarray, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     test_frame = data.frame(test)
+    classes = metrics.classes_of(data.y, task.costs)
     with one_core(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
@@ -108,7 +109,7 @@ def fit_and_evaluate(
         wall = time.perf_counter()
         predicted = pipe.predict(test_frame)
         predict_seconds = time.perf_counter() - wall
-        values = metrics.evaluate(pipe, test_frame, data.y[test], predicted, metrics.classes_of(data.y, task.costs))
+        values = metrics.evaluate(pipe, test_frame, data.y[test], predicted, classes)
     model = pipe[-1]
     return pipe, {
         "status": "ok",
@@ -120,8 +121,8 @@ def fit_and_evaluate(
         "objective": finite(getattr(model, "objective_", getattr(model, "loss_", None))),
         "iterations": iterations(model),
         "curve": curve(model),
-        "classes": [str(label) for label in pipe.classes_],
-        "confusion": confusion_matrix(data.y[test], predicted, labels=pipe.classes_).tolist(),
+        "classes": classes.labels.tolist(),
+        "confusion": confusion_matrix(data.y[test], predicted, labels=classes.labels).tolist(),
     }
 
 
@@ -142,11 +143,20 @@ def _fitted(task: FitTask, data: TrainingData, train: np.ndarray, settings: dict
 
 
 def unseen_decisions(pipe: Any, data: TrainingData, test: np.ndarray) -> np.ndarray | None:
-    """The decision values of the test rows, in the order of the data; None if the model has none."""
+    """The decision values of the test rows, in the order of the data; None if the model has none.
+
+    With more than two classes there is one column for each class of the data set.
+    """
+    labels = np.unique(data.y)
+    shape: tuple[int, ...] = (int(test.sum()),)
     with one_core():
         values = decision_values(pipe, data.frame(test))
-    if values is not None and (values.shape != (int(test.sum()),) or not np.isfinite(values).all()):
-        raise ValueError("they are not one finite number per row")
+    if values is None:
+        return None
+    if len(labels) > 2:
+        values, shape = class_columns(values, pipe.classes_, labels), (*shape, len(labels))
+    if values.shape != shape or not np.isfinite(values).all():
+        raise ValueError("they are not one finite number per row, or per row and class")
     return values
 
 

@@ -78,6 +78,10 @@ class Classes:
     def are_two(self) -> bool:
         return len(self.labels) == 2
 
+    def oriented(self, values: np.ndarray) -> np.ndarray:
+        """Decision values that, with two classes, are high where the positive class is favoured."""
+        return -values if self.are_two and self.positive == 0 else values
+
     def encode(self, labels: np.ndarray) -> np.ndarray:
         """Whether each row is of the positive class, if there are two; otherwise the number of its class."""
         return labels == self.labels[self.positive] if self.are_two else np.searchsorted(self.labels, labels)
@@ -111,7 +115,7 @@ def score_of_classes(name: str, y: np.ndarray, predicted: np.ndarray, classes: C
 
 def score_of_values(name: str, y: np.ndarray, values: np.ndarray, classes: Classes) -> float | None:
     """A metric that needs scores, for decision values as `decision_values` gives them."""
-    return _value(name, classes, y, y, _oriented(values, classes), None)
+    return _value(name, classes, y, y, classes.oriented(values), None)
 
 
 def _value(
@@ -139,12 +143,7 @@ def _scores(pipe: Any, X: Any, classes: Classes) -> np.ndarray | None:
     values = decision_values(pipe, X)
     if values is None:
         return None
-    return _oriented(values if classes.are_two else class_columns(values, pipe.classes_, classes.labels), classes)
-
-
-def _oriented(values: np.ndarray, classes: Classes) -> np.ndarray:
-    """With two classes: decision values that are high where the positive class is favoured."""
-    return -values if classes.are_two and classes.positive == 0 else values
+    return classes.oriented(values if classes.are_two else class_columns(values, pipe.classes_, classes.labels))
 
 
 def _probabilities(pipe: Any, X: Any, classes: Classes) -> np.ndarray | None:

@@ -66,24 +66,24 @@ def _scores(decisions: pd.DataFrame, labels: list[str]) -> dict[str, np.ndarray]
         return {
             str(model): np.column_stack([-decisions[model] / 2, decisions[model] / 2]) for model in decisions.columns
         }
-    models = dict.fromkeys(str(column).rpartition("/")[0] for column in decisions.columns)
-    return {model: decisions[[f"{model}/{label}" for label in labels]].to_numpy() for model in models}
+    models = dict.fromkeys(str(column).partition(results.BY_CLASS)[0] for column in decisions.columns)
+    scores = {model: results.decisions_of(model, decisions) for model in models}
+    return {model: values for model, values in scores.items() if values is not None}
 
 
 def _probabilities(scores: np.ndarray, data: TrainingData) -> np.ndarray | None:
-    """The probability of each class, by a sigmoid that was fitted without the rows of the fold."""
-    if scores.shape[1] != 2:
-        return None
-    decision, second = scores[:, 1] - scores[:, 0], data.y == np.unique(data.y)[1]
-    tested = np.isfinite(decision)
-    probability = np.full(len(decision), np.nan)
+    """The probability of each class, by a sigmoid or softmax that was fitted without the rows of the fold."""
+    classes = np.unique(data.y)
+    decision = scores[:, 1] - scores[:, 0] if len(classes) == 2 else scores
+    tested = np.isfinite(scores).all(axis=1)
+    probability = np.full_like(decision, np.nan)
     for fold in range(data.partition.folds_per_repeat):
         inside = tested & data.test_rows(fold)
         outside = tested & ~inside
-        if not outside.any() or len(np.unique(second[outside])) < 2:
+        if len(np.unique(data.y[outside])) < len(classes):
             return None
-        probability[inside] = calibration.fit(decision[outside], second[outside])(decision[inside])
-    return np.column_stack([1 - probability, probability])
+        probability[inside] = calibration.fit(decision[outside], data.y[outside], classes)(decision[inside])
+    return probability if probability.ndim == 2 else np.column_stack([1 - probability, probability])
 
 
 def _test_share(data: TrainingData) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from pipeline.common import progress
@@ -24,7 +25,7 @@ from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import ensemble, inner_cv, models, seeds
 from pipeline.fitting.one_core import one_core
 from pipeline.serving import calibration, example_row, mlflow_folder
-from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.calibration import Link
 from pipeline.serving.training_profile import TrainingProfile, profile_of
 
 
@@ -38,19 +39,19 @@ class FinalModel:
     seed: int
     data_digest: str
     training_key: str
-    """The key of the cross-validation, from which the metrics and the sigmoid come."""
+    """The key of the cross-validation, from which the metrics and the probabilities come."""
     key: str
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A pipeline that takes raw rows, the sigmoid of its decision values, if it has any and needs one, and more.
+    """A pipeline that takes raw rows, the link from its decision values to probabilities, if it needs one, and more.
 
     `profile` describes the raw rows of training.
     """
 
     pipe: Pipeline
-    sigmoid: Sigmoid | None
+    link: Link | None
     class_path: str
     profile: TrainingProfile
 
@@ -111,14 +112,15 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
                 pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
                 inner_cv.fit(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
     decisions = results.read_decisions(work.dataset, root / paths.RESULTS)
-    sigmoid = None
-    if work.model in decisions and not calibration.is_calibrated(pipe[-1]):
-        unseen = decisions[work.model].dropna()  # a row in the first block by time was never tested
-        sigmoid = calibration.fit(unseen.to_numpy(), rows.y[unseen.index] == pipe.classes_[1])
+    values = results.decisions_of(work.model, decisions)
+    link = None
+    if values is not None and not calibration.is_calibrated(pipe[-1]):
+        tested = ~np.isnan(values).reshape(len(values), -1).any(axis=1)  # the first block by time never is
+        link = calibration.fit(values[tested], rows.y[tested], pipe.classes_)
     whole = Pipeline([("encode", encoder), *pipe.steps])
     raw = read_raw(work.dataset, folder)
     example = example_row.choose(whole, raw, rows.y) if params.register_.example_row else None
-    return Fitted(whole, sigmoid, entry.class_, profile_of(encoder, raw, example))
+    return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example))
 
 
 def _existing_encoder(dataset: str, folder: Path) -> Path:

@@ -122,7 +122,7 @@ class Registry:
             mlflow_folder.write(
                 folder,
                 fitted.pipe,
-                fitted.sigmoid,
+                fitted.link,
                 fitted.class_path,
                 profile=fitted.profile,
                 model_id=model_id,

@@ -24,7 +24,7 @@ from ldep.export.piecewise import NotExportable
 from pipeline.common import requirements
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving import counterfactual_answers, mlflow_loader, onnx_file, served_model
-from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.calibration import Link
 from pipeline.serving.portable import portable
 from pipeline.serving.served_model import ServedModel
 from pipeline.serving.training_profile import TrainingProfile
@@ -36,9 +36,10 @@ ROOMS = ("common", "encoding", "fitting", "serving")  # their code decides what 
 def write(
     folder: Path,
     pipe: Any,
-    sigmoid: Sigmoid | None,
+    link: Link | None,
     class_path: str,
     *,
+    threshold: float = 0.0,
     profile: TrainingProfile | None = None,
     model_id: str | None = None,
     ship_code: bool = False,
@@ -51,7 +52,7 @@ def write(
     with tempfile.TemporaryDirectory() as scratch:
         data = Path(scratch, DATA.name)
         data.mkdir()
-        served_model.save(data, pipe, sigmoid)
+        served_model.save(data, pipe, link, threshold)
         if profile is not None:
             profile.save(data)
         example = (profile and profile.example) or served_model.example(pipe[0])
@@ -65,7 +66,7 @@ def write(
             input_example=(pd.DataFrame([example]), {"output": "full"}),
             pip_requirements=pins(class_path),
         )
-    _write_onnx(folder, ServedModel(pipe, sigmoid))
+    _write_onnx(folder, ServedModel(pipe, link, threshold))
 
 
 def _write_onnx(folder: Path, served: ServedModel) -> None:

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep.export.piecewise import Link, NotExportable, Piecewise, piecewise
 from pipeline.serving import calibration
+from pipeline.serving.calibration import Sigmoid
 
 if TYPE_CHECKING:
     from pipeline.serving.served_model import ServedModel
@@ -83,7 +84,7 @@ def portable(served: ServedModel) -> Portable:
 
 
 def _link(served: ServedModel, model: Piecewise) -> Link | None:
-    """The probability of a served model: its own if it is calibrated, else the sigmoid."""
+    """The probability of a served model: its own if it is calibrated, else the fitted one."""
     if calibration.is_calibrated(served.model):
         return model.link
-    return None if served.sigmoid is None else Link("identity", *served.sigmoid)
+    return Link("identity", *served.link) if isinstance(served.link, Sigmoid) else None

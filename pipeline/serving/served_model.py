@@ -20,10 +20,11 @@ import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep.estimators.base import TauClassifier
+from ldep.explanation import Explanation, PairExplanation
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.decisions import decision_values
 from pipeline.serving import calibration, counterfactual_answers, trusted_types, unknown_values
-from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.calibration import Link
 from pipeline.serving.unknown_values import Report
 
 PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
@@ -35,10 +36,14 @@ class UnusableModel(ValueError):
 
 
 class ServedModel:
-    """A fitted pipeline that begins with a RawEncoder, its classes, and the sigmoid of its decision values, if any."""
+    """A fitted pipeline that begins with a RawEncoder, and what turns its decision values into answers.
 
-    def __init__(self, pipe: Any, sigmoid: Sigmoid | None) -> None:
-        self.pipe, self.sigmoid = pipe, sigmoid
+    `link` gives their probabilities, if the model needs one. `threshold` is subtracted from the decision values of two
+    classes: the second class is the answer where the difference is not negative.
+    """
+
+    def __init__(self, pipe: Any, link: Link | None, threshold: float = 0.0) -> None:
+        self.pipe, self.link, self.threshold = pipe, link, threshold
         self.encoder, self.rest, self.model = pipe[0], pipe[1:], pipe[-1]
         self.classes = [str(label) for label in pipe.classes_]
         self.features = list(self.encoder.get_feature_names_out())
@@ -58,10 +63,10 @@ class ServedModel:
         if strict:
             unknown_values.refuse(rows, report)
         if output == "label" or not len(X):
-            return [self.classes[index] for index in self.positive(X).astype(int)], report
+            return [self.classes[number] for number in self.class_numbers(X)], report
         if output == counterfactual_answers.OUTPUT:
             answers = counterfactual_answers.answers(self, rows, X, params)
-            labels = [self.classes[index] for index in self.positive(X).astype(int)]
+            labels = [self.classes[number] for number in self.class_numbers(X)]
             return [{"class": label, output: answer} for label, answer in zip(labels, answers)], report
         records = self._records(X, explain=output == "full")
         if output == "full":
@@ -81,47 +86,75 @@ class ServedModel:
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
         return self.read(frame)[0]
 
-    def positive(self, X: np.ndarray) -> np.ndarray:
-        """Whether the answer is the second class. (No estimator takes a table without rows.)"""
-        return np.asarray(self.rest.predict(X) == self.pipe.classes_[1]) if len(X) else np.zeros(0, dtype=bool)
+    def class_numbers(self, X: np.ndarray) -> np.ndarray:
+        """The number of each row's answer among the classes."""
+        return self.score(X)[0] if self._uses_sign or not len(X) else self._predicted(X)
 
     def score(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """`positive` and the decision values, computed once where the former is the sign of the latter."""
+        """`class_numbers` and the decision values, if the model has any.
+
+        With two classes one value per row, not negative where the second class is the answer; with more classes one
+        column per class. (No estimator takes a table without rows.)
+        """
+        if not len(X):
+            return np.zeros(0, dtype=np.int8), np.zeros(self._shape(0))
         values = decision_values(self.rest, X)
-        if values is not None and isinstance(self.model, TauClassifier):
-            return values >= 0, values
-        return self.positive(X), values
+        if values is not None and values.ndim == 1:
+            values = values - self.threshold
+            if self._uses_sign:
+                return (values >= 0).astype(np.int8), values
+        return self._predicted(X), values
 
     def probability(self, X: np.ndarray, values: np.ndarray | None) -> np.ndarray | None:
-        """The probability of the second class for rows with these decision values; None if the model has none."""
-        if calibration.is_calibrated(self.model):
-            return self.rest.predict_proba(X)[:, 1] if len(X) else np.zeros(0)
-        return None if values is None or self.sigmoid is None else self.sigmoid(values)
+        """The probability of the second class for rows with these decision values; None if the model has none.
 
-    def explain(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Contributions (rows, columns) and bias; None if the model has no exact explanation.
+        With more than two classes one column per class.
+        """
+        if calibration.is_calibrated(self.model):
+            if not len(X):
+                return np.zeros(self._shape(0))
+            probability = self.rest.predict_proba(X)
+            return probability[:, 1] if probability.shape[1] == 2 else probability
+        return None if values is None or self.link is None else self.link(values)
+
+    def explain(self, X: np.ndarray) -> Explanation | PairExplanation | None:
+        """Contributions (rows, columns) and bias of each row; None if the model has no exact explanation.
 
         The contribution of a raw column is the sum over its features. The model is affine around a row. Contributions
         are relative to the mean of the training rows, which the scaler has subtracted; with the bias they sum to the
-        decision value.
+        decision value. With more than two classes they sum to the lead of the predicted class over its strongest rival.
         """
         if not hasattr(self.model, "explain"):
             return None
         explanation = self.model.explain(self.rest[:-1].transform(X))
-        contributions = explanation.contributions
         if len(self.columns) < len(self.features):
-            contributions = np.add.reduceat(contributions, self._first_features, axis=1)
-        return contributions, explanation.bias
+            summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
+            explanation = explanation._replace(contributions=summed)
+        return explanation
+
+    @property
+    def _uses_sign(self) -> bool:
+        """Whether the sign of the decision value decides; elsewhere the model's own `predict` does."""
+        return len(self.classes) == 2 and (self.threshold != 0 or isinstance(self.model, TauClassifier))
+
+    def _predicted(self, X: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.pipe.classes_, self.rest.predict(X))
+
+    def _shape(self, rows: int) -> tuple[int, ...]:
+        return (rows,) if len(self.classes) == 2 else (rows, len(self.classes))
 
     def _records(self, X: np.ndarray, explain: bool) -> list[dict[str, Any]]:
-        positive, values = self.score(X)
+        numbers, values = self.score(X)
         records: list[dict[str, Any]] = [
-            {"class": self.classes[index], "decision": None, "probability": None} for index in positive.astype(int)
+            {"class": self.classes[number], "decision": None, "probability": None} for number in numbers
         ]
         probability = self.probability(X, values)
         if values is not None and probability is not None:
-            for record, value, p in zip(records, values.tolist(), probability.tolist()):
-                record |= {"decision": value, "probability": dict(zip(self.classes, (1 - p, p)))}
+            if probability.ndim == 1:
+                probability = np.column_stack([1 - probability, probability])
+            for record, value, shares in zip(records, values.tolist(), probability.tolist()):
+                decision = dict(zip(self.classes, value)) if isinstance(value, list) else value
+                record |= {"decision": decision, "probability": dict(zip(self.classes, shares))}
         if explain:
             for record, explanation in zip(records, self._explanations(X)):
                 record["explanation"] = explanation
@@ -131,11 +164,14 @@ class ServedModel:
         explanation = self.explain(X)
         if explanation is None:
             return [{"not_available": f"{type(self.model).__name__} has no exact explanation."}] * len(X)
-        contributions, bias = explanation
-        return [
+        records: list[dict[str, Any]] = [
             {"bias": offset, "contributions": dict(zip(self.columns, row))}
-            for row, offset in zip(contributions.tolist(), bias.tolist())
+            for row, offset in zip(explanation.contributions.tolist(), explanation.bias.tolist())
         ]
+        if isinstance(explanation, PairExplanation):
+            for record, rival in zip(records, explanation.rival):
+                record["against"] = str(rival)
+        return records
 
 
 def _output(params: dict[str, Any]) -> str:
@@ -157,7 +193,7 @@ def example(encoder: RawEncoder) -> dict[str, Any]:
     return encoder.typical_row()
 
 
-def save(folder: Path, pipe: Any, sigmoid: Sigmoid | None) -> None:
+def save(folder: Path, pipe: Any, link: Link | None, threshold: float = 0.0) -> None:
     """Write the two files; ValueError names types that are not on the list."""
     content = skops.io.dumps(pipe)
     foreign = trusted_types.foreign(skops.io.get_untrusted_types(data=content))
@@ -165,7 +201,8 @@ def save(folder: Path, pipe: Any, sigmoid: Sigmoid | None) -> None:
         raise ValueError(f"it holds {', '.join(foreign)}, not on the list of {trusted_types.__name__}")
     description = {
         "ldep": installed_version(),
-        "sigmoid": sigmoid and sigmoid._asdict(),
+        "link": calibration.as_json(link),
+        "threshold": threshold,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     (folder / PIPELINE).write_bytes(content)
@@ -178,7 +215,7 @@ def load(folder: Path) -> ServedModel:
         content = (folder / PIPELINE).read_bytes()
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         version, digest = description["ldep"], description["sha256"]
-        sigmoid = description["sigmoid"] and Sigmoid(**description["sigmoid"])
+        link, threshold = calibration.from_json(description["link"]), float(description["threshold"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnusableModel(f"{folder / DESCRIPTION} or {PIPELINE} cannot be read: {error!r}.") from None
     installed = installed_version()
@@ -195,7 +232,7 @@ def load(folder: Path) -> ServedModel:
         raise UnusableModel(f"{folder / PIPELINE} is not loaded: {error}") from None
     except (ValueError, TypeError, KeyError, AttributeError, ImportError, zipfile.BadZipFile) as error:
         raise UnusableModel(f"{folder / PIPELINE} cannot be read: {error!r}.") from None
-    return ServedModel(pipe, sigmoid)
+    return ServedModel(pipe, link, threshold)
 
 
 def installed_version() -> str | None:

@@ -44,7 +44,7 @@ def assign(target: pd.Series, params: Split, column: SplitColumn | None = None) 
     if column is None:
         smallest = target.value_counts().min()
         if smallest < params.folds:
-            raise UserError(f"the rarer class has {smallest} rows, too few for split.folds: {params.folds}.")
+            raise UserError(f"the rarest class has {smallest} rows, too few for split.folds: {params.folds}.")
         return Partition(np.column_stack([stratified_folds(y, params.folds, seed) for seed in seeds]))
     if column.kind == "time":  # has no repeats: nothing is shuffled
         partition = Partition(_by_time(column, params)[:, None], time=column.numbers)

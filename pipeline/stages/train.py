@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from pipeline.common import file_lock
 from pipeline.common.errors import UserError
 from pipeline.config import paths
@@ -52,7 +54,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
         if tracker is not None:
             tracker.close()
         table = result_files.tidy(training_plan, scheduler.records, provenance.source)
-        decisions = result_files.decision_table(training_plan, scheduler.decisions)
+        decisions = result_files.decision_table(training_plan, scheduler.decisions, np.unique(data.y).tolist())
         result_files.write(training_plan, scheduler.records, table, decisions, root)
         cost = f"; tracking took {tracker.seconds:.1f} s of CPU" if tracker is not None else ""
         log.info("%s: %d models in %.0f s%s.", name, len(training_plan.models), time.monotonic() - started, cost)

@@ -26,7 +26,8 @@ def text(record: RunRecord) -> str:
     paragraphs += [
         _fold_table(record.folds, name),
         "*Model metrics*: `fold/...` has one step per fold; `curve/objective` shows the training of fold 0, one step "
-        "per iteration. *Artifacts*: `confusion.png` counts the errors of all test folds.",
+        "per iteration. *Artifacts*: `confusion.png` counts the errors of all test folds; `roc.png` and "
+        "`precision_recall.png` show the curves of each fold, or of each class.",
     ]
     return "\n\n".join(paragraphs)
 

@@ -13,10 +13,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from optuna.study import StudyDirection
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
 from pipeline.fitting.training_data import TrainingData
 
 COLOURS = ("#3b6fb6", "#d1603d")
+MOST_SHARES = 5  # classes of a confusion matrix whose cells show shares too
 POINTS = 1500  # of a scatter plot: more would only hide each other
 
 
@@ -42,15 +44,15 @@ def _save(figure: Figure, path: Path) -> None:
 
 def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path) -> None:
     """Draw a confusion matrix. Every run has one, so it is drawn without axes: ticks would take most of the time."""
-    figure = _canvas(4, 3.2)
     size = len(classes)
+    figure = _canvas(max(4, 0.62 * size), max(3.2, 0.5 * size))
     left, bottom, width, height = 0.17, 0.17, 0.78 / size, 0.71 / size
     for (row, column), count in np.ndenumerate(counts):
-        share = count / counts[row].sum()
+        share = count / max(counts[row].sum(), 1)  # with folds by time a class may have no test row
         x, y = left + column * width, bottom + (size - 1 - row) * height
         figure.add_artist(Rectangle((x, y), width, height, facecolor=colormaps["Blues"](share), edgecolor="black"))
         ink = "white" if share > 0.5 else "black"
-        figure.text(x + width / 2, y + height / 2, f"{count}\n{share:.1%}", ha="center", va="center", color=ink)
+        figure.text(x + width / 2, y + height / 2, _cell(count, share, size), ha="center", va="center", color=ink)
     for place, name in enumerate(classes):
         figure.text(left + (place + 0.5) * width, bottom - 0.03, name, ha="center", va="top")
         figure.text(left - 0.02, bottom + (size - 0.5 - place) * height, name, ha="right", va="center", rotation=90)
@@ -58,6 +60,44 @@ def confusion(counts: np.ndarray, classes: Sequence[str], title: str, path: Path
     figure.text(middle, 0.03, "predicted", ha="center", va="bottom")
     figure.text(0.03, bottom + 0.355, "true, all test folds", ha="left", va="center", rotation=90)
     figure.text(middle, 0.91, title, ha="center", va="bottom", size="large")
+    _save(figure, path)
+
+
+def _cell(count: int, share: float, classes: int) -> str:
+    """The text of a cell; in a table of many classes only errors and hits that there are, without their share."""
+    if classes <= MOST_SHARES:
+        return f"{count}\n{share:.1%}"
+    return str(count) if count else ""
+
+
+Scores = dict[str, tuple[np.ndarray, np.ndarray]]
+"""For each curve its name, whether each row is positive, and the score of each row."""
+
+
+def roc(scores: Scores, title: str, path: Path) -> None:
+    """Draw ROC curves."""
+    figure, axes = _figure(title, height=4)
+    for name, (positive, score) in scores.items():
+        if 0 < positive.sum() < len(positive):
+            false_positives, true_positives, _ = roc_curve(positive, score)
+            area = auc(false_positives, true_positives)
+            axes.plot(false_positives, true_positives, lw=1, label=f"{name}: {area:.3f}")
+    axes.plot([0, 1], [0, 1], ":", color="gray", lw=1)
+    axes.set(xlabel="false positive rate", ylabel="true positive rate")
+    axes.legend(title="area", fontsize="x-small", title_fontsize="x-small", loc="lower right")
+    _save(figure, path)
+
+
+def precision_recall(scores: Scores, title: str, path: Path) -> None:
+    """Draw precision-recall curves."""
+    figure, axes = _figure(title, height=4)
+    for name, (positive, score) in scores.items():
+        if positive.any():
+            precision, recall, _ = precision_recall_curve(positive, score)
+            area = average_precision_score(positive, score)
+            axes.plot(recall, precision, lw=1, drawstyle="steps-post", label=f"{name}: {area:.3f}")
+    axes.set(xlabel="recall", ylabel="precision", ylim=(0, 1.02))
+    axes.legend(title="average precision", fontsize="x-small", title_fontsize="x-small", loc="lower left")
     _save(figure, path)
 
 

@@ -70,7 +70,7 @@ def test_only_a_model_without_calibrated_probabilities_gets_a_sigmoid(trained_pr
     monkeypatch.setattr(results, "read_decisions", lambda *_: decisions.assign(ldep_cv=decisions["linear"]))
     for model, has_sigmoid in {"ldep_cv": False, "linear": True}.items():
         fitted = final_model.fit(final_model.plan(NAME, model, checked, Path()), checked, Path())
-        assert (fitted.sigmoid is not None) == has_sigmoid
+        assert (fitted.link is not None) == has_sigmoid
 
 
 def test_a_tuned_winner_takes_the_settings_of_a_study_of_all_rows(trained_project):

@@ -26,7 +26,12 @@ def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
         served_model.save(tmp_path, model, None)
     content = skops.io.dumps(model)
     (tmp_path / served_model.PIPELINE).write_bytes(content)
-    facts = {"ldep": served_model.installed_version(), "sha256": hashlib.sha256(content).hexdigest(), "sigmoid": None}
+    facts = {
+        "ldep": served_model.installed_version(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "link": None,
+        "threshold": 0.0,
+    }
     (tmp_path / served_model.DESCRIPTION).write_text(json.dumps(facts))
     with pytest.raises(served_model.UnusableModel, match="FailsOnFold"):
         served_model.load(tmp_path)

@@ -76,5 +76,5 @@ def test_repeat_r_has_the_folds_of_the_seed_plus_r(tmp_path):
 
 
 def test_a_class_too_small_for_the_folds():
-    with pytest.raises(UserError, match=r"the rarer class has 3 rows, too few for split\.folds: 5"):
+    with pytest.raises(UserError, match=r"the rarest class has 3 rows, too few for split\.folds: 5"):
         split.assign(pd.Series(pd.Categorical(list("aaabbbbbbbbb"))), Split())
