@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldep.exact.attribution import Attribution, integrated_gradients
-from ldep.exact.counterfactual import Question, counterfactuals, radii
+from ldep.exact.attribution import Attribution, attribute
+from ldep.exact.counterfactual import Question, counterfactuals, radii, searchable
 from ldep.exact.domain import make_domain
-from ldep.exact.models import Average, Maxima, maxima
+from ldep.exact.models import Average, ClassVotes, Maxima, maxima
 from ldep.exact.overview import GlobalExplanation, overview
 from ldep.exact.result import Counterfactuals
 from ldep.exact.rows import check_rows, feature_names, like_input
@@ -29,7 +29,7 @@ class ExactAnswers(ABC):
     _tau: Callable[[np.ndarray], np.ndarray]
 
     @abstractmethod
-    def _exact_model(self) -> Maxima | Average:
+    def _exact_model(self) -> Maxima | Average | ClassVotes:
         """The trained model as plain arrays."""
 
     def counterfactual(
@@ -136,7 +136,7 @@ class ExactAnswers(ABC):
         -------
         attribution : Attribution
             contributions, which sum to decision - baseline_decision. With more than two classes there is one set of
-            contributions per class, to its score.
+            contributions per class, to its decision value.
         """
         rows = check_rows(self, X)
         start = np.asarray(baseline, dtype=float)
@@ -146,12 +146,11 @@ class ExactAnswers(ABC):
             )
         if not np.isfinite(start).all():
             raise ValueError("baseline contains NaN or an infinite value.")
-        start = np.broadcast_to(start, rows.shape)
-        contributions = integrated_gradients(self._exact_model(), rows, start)
+        contributions, decision, baseline_decision = attribute(self._exact_model(), rows, start)
         return Attribution(
             like_input(contributions, X) if contributions.ndim == 2 else contributions,
-            self._tau(rows),
-            self._tau(start),
+            decision,
+            baseline_decision,
             rows,
             feature_names(self),
         )
@@ -181,7 +180,7 @@ class ExactAnswers(ABC):
         if not time_limit > 0:
             raise ValueError(f"time_limit={time_limit} must be positive.")
         domain = make_domain(feature_names(self), **allowed)
-        return rows, Question(self._exact_model(), self._tau, self.classes_, domain, time_limit)
+        return rows, Question(searchable(self._exact_model()), self._tau, self.classes_, domain, time_limit)
 
     def _target_numbers(self, target, n_rows: int) -> np.ndarray:
         labels = np.broadcast_to(np.asarray(target), (n_rows,))

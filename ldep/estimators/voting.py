@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ldep.estimators.base import TauClassifier
 from ldep.estimators.exact import ExactAnswers
 from ldep.estimators.ldep import LDEPClassifier
-from ldep.exact.models import Average, Maxima, average_or_maxima, maxima
+from ldep.exact.models import Average, ClassVotes, Maxima, average_or_maxima, class_votes, maxima
 from ldep.exact.rows import check_rows
 from ldep.exact.simplification import box_of, simplified
 from ldep.explanation import class_indices, like_input, top_two
@@ -91,10 +91,12 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
             tau += weight * (cast_votes(decision) if self._clipped else decision)
         return tau
 
-    def _exact_model(self) -> Average | Maxima:
-        if len(self.classes_) > 2 and not self._clipped:
-            return maxima(self.estimators_[0])
-        return average_or_maxima(self.estimators_, self.weights_, getattr(self, "threshold_", 0.0), self._clipped)
+    def _exact_model(self) -> Average | ClassVotes | Maxima:
+        if len(self.classes_) == 2:
+            return average_or_maxima(self.estimators_, self.weights_, self.threshold_, self._clipped)
+        if self._clipped:
+            return class_votes(self.estimators_, self.weights_, self.class_factors_)
+        return maxima(self.estimators_[0])
 
     def simplify(self, X=None):
         """Drop the pieces of the models that are nowhere the largest.

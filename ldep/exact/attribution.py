@@ -1,8 +1,7 @@
 """Exact integrated gradients.
 
-The gradient of tau is constant in each region. Along the segment from a baseline to a row, every piece is an affine
-function of t in [0, 1], and a maximum of r pieces has at most r - 1 kinks, which are found in closed form. The integral
-of the gradient is then a sum over the parts between kinks [1]_.
+The gradient of tau is constant in each region. The segment from a baseline to a row crosses few regions, and
+`ldep.exact.segments` finds in closed form where. The integral of the gradient is then a sum over the parts [1]_.
 
 .. [1] M. Sundararajan, A. Taly and Q. Yan, "Axiomatic attribution for deep networks", ICML 2017.
 """
@@ -14,8 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ldep.exact.models import Average, Maxima
+from ldep.exact.models import Average, ClassVotes, Maxima
+from ldep.exact.segments import shares_of_clipped_votes, shares_of_pieces, shares_of_shared_votes
+from ldep.exact.stacked import Stacked
+from ldep.search.votes import sparsemax
 from ldep.shap_plots import to_shap
+
+# Values of pieces that are in memory at a time.
+LARGEST_TABLE = 40_000
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class Attribution:
     Attributes
     ----------
     contributions : ndarray of shape (n_samples, n_features) or (n_samples, n_classes, n_features), or DataFrame
-        Shares in tau(x) - tau(baseline); with more than two classes, shares in s_k(x) - s_k(baseline) for each class k.
+        Shares in tau(x) - tau(baseline); with more than two classes, shares in the difference
+        of the decision values of each class.
     decision, baseline_decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Decision values of the rows and of their baselines; the contributions sum to their difference.
     data : ndarray of shape (n_samples, n_features)
@@ -45,111 +51,59 @@ class Attribution:
         return to_shap(self.contributions, self.baseline_decision, self.data, self.names)
 
 
-def integrated_gradients(model: Maxima | Average, X: np.ndarray, baseline: np.ndarray) -> np.ndarray:
-    """The contributions: of tau, or with more than two classes of each s_k.
+def attribute(model: Maxima | Average | ClassVotes, X: np.ndarray, baseline: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The contributions, and the decision values of the rows and of the baseline.
+
+    They are computed for all members of an average at once: the time of a single row is that of calls.
 
     Parameters
     ----------
-    model : Maxima or Average
+    model : Maxima, Average or ClassVotes
         The model.
     X : ndarray of shape (n_samples, n_features)
         The rows.
-    baseline : ndarray of shape (n_samples, n_features)
-        Where the segment of each row starts.
+    baseline : ndarray of shape (n_features,) or (n_samples, n_features)
+        Where the segments start.
     """
-    way = X - baseline
+    stacked, starts = Stacked.of(model), np.broadcast_to(baseline, X.shape)
+    way = X - starts
+    step = max(1, LARGEST_TABLE // sum(offsets.size for offsets in stacked.offsets))
+    parts = [
+        _mean_gradients(model, stacked, starts[first : first + step], way[first : first + step])
+        for first in range(0, max(len(X), 1), step)
+    ]
+    gradients = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    decision = _decision_values(model, stacked, X)
+    baseline_decision = _decision_values(model, stacked, np.atleast_2d(baseline))
+    contributions = gradients * (way if gradients.ndim == 2 else way[:, None])
+    return contributions, decision, np.broadcast_to(baseline_decision, decision.shape)
+
+
+def _decision_values(model: Maxima | Average | ClassVotes, stacked: Stacked, X: np.ndarray) -> np.ndarray:
+    """The decision values of rows, which are those of `decision_function` apart from rounding."""
+    tops = [scores.max(axis=1).reshape(len(X), -1) for scores in stacked.scores(X)]
+    if isinstance(model, ClassVotes):
+        votes = sparsemax(np.stack(tops, axis=2).reshape(-1, len(tops))).reshape(*tops[0].shape, -1)
+        return model.factors * np.einsum("rmk,m->rk", votes, model.weights) + model.constants
     if isinstance(model, Average):
-        slopes = sum(
-            weight * _mean_vote_gradient(member, X, baseline, 1.0 if model.clipped else np.inf)
-            for member, weight in zip(model.members, model.weights)
-        )
-        return slopes * way
-    means = _mean_gradients(model, X, baseline)
-    if model.n_classes == 2:
-        return (means[1] - means[0]) * way
-    return np.stack(means, axis=1) * way[:, None]
+        tau = tops[1] - tops[0]
+        return (np.clip(tau, -1.0, 1.0) if model.clipped else tau) @ model.weights - model.threshold
+    return tops[1][:, 0] - tops[0][:, 0] if len(tops) == 2 else np.column_stack(tops)
 
 
-def _mean_gradients(model: Maxima, X: np.ndarray, baseline: np.ndarray) -> list[np.ndarray]:
-    """The mean gradient of each maximum along the segments."""
-    starts, ends = model.scores(baseline), model.scores(X)
-    means = []
-    for slopes, start, end in zip(model.slopes, starts, ends):
-        kinks, active = upper_envelope(start, end - start)
-        shares = np.zeros(start.shape)
-        rows = np.arange(len(X))
-        for step in range(active.shape[1]):
-            shares[rows, active[:, step]] += kinks[:, step + 1] - kinks[:, step]
-        means.append(shares @ slopes)
-    return means
-
-
-def upper_envelope(values: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The kinks of max_i(values_i + t slopes_i) for t in [0, 1], and the largest piece between them, for each row.
-
-    Returns
-    -------
-    kinks : ndarray of shape (n_rows, n_parts + 1)
-        They begin with 0 and end with 1, which is repeated where a row has fewer parts.
-    active : ndarray of shape (n_rows, n_parts)
-        The largest piece of each part.
-    """
-    rows = np.arange(len(values))
-    # At t = 0 the largest piece is active, and of equal ones the steepest.
-    largest = values == values.max(axis=1, keepdims=True)
-    piece = np.where(largest, slopes, -np.inf).argmax(axis=1)
-    kinks, active = [np.zeros(len(values))], [piece]
-    while True:
-        steeper = slopes - slopes[rows, piece][:, None]
-        behind = values[rows, piece][:, None] - values
-        with np.errstate(divide="ignore", invalid="ignore"):
-            meets = np.where(steeper > 0, behind / steeper, np.inf)
-        # Rounding may put a meeting before the last kink; it cannot be before.
-        meets = np.maximum(meets, kinks[-1][:, None])
-        at = meets.min(axis=1)
-        if not (at < 1.0).any():
-            break
-        # Of several pieces that meet there, the steepest goes on.
-        following = np.where(meets <= at[:, None], slopes, -np.inf).argmax(axis=1)
-        piece = np.where(at < 1.0, following, piece)
-        kinks.append(np.minimum(at, 1.0))
-        active.append(piece)
-    kinks.append(np.ones(len(values)))
-    return np.column_stack(kinks), np.column_stack(active)
-
-
-def _mean_vote_gradient(member: Maxima, X: np.ndarray, baseline: np.ndarray, clip: float) -> np.ndarray:
-    """The mean gradient along the segments of a vote: tau of a member, clipped."""
-    if np.isinf(clip):
-        means = _mean_gradients(member, X, baseline)
-        return means[1] - means[0]
-    rows = np.arange(len(X))
-    starts, ends = member.scores(baseline), member.scores(X)
-    parts = [upper_envelope(start, end - start) for start, end in zip(starts, ends)]
-    kinks = np.sort(np.hstack([parts[0][0], parts[1][0][:, 1:-1]]), axis=1)
-    shares = [np.zeros(start.shape) for start in starts]
-    for step in range(kinks.shape[1] - 1):
-        left, right = kinks[:, step], kinks[:, step + 1]
-        middle = (left + right) / 2.0
-        pieces = []
-        for own_kinks, active in parts:
-            place = (own_kinks[:, 1:-1] <= middle[:, None]).sum(axis=1)
-            pieces.append(active[rows, place])
-        value, slope = (
-            array[1][rows, pieces[1]] - array[0][rows, pieces[0]]
-            for array in (starts, [end - start for start, end in zip(starts, ends)])
-        )
-        length = _unclipped(left, right, value, slope, clip)
-        for share, piece in zip(shares, pieces):
-            share[rows, piece] += length
-    return shares[1] @ member.slopes[1] - shares[0] @ member.slopes[0]
-
-
-def _unclipped(left, right, value, slope, clip: float) -> np.ndarray:
-    """The length of the part of [left, right] in which |value + t slope| is below the clip."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.sort([(-clip - value) / slope, (clip - value) / slope], axis=0)
-    inside = np.abs(value) < clip
-    first = np.where(slope == 0, np.where(inside, left, right), ends[0])
-    last = np.where(slope == 0, right, ends[1])
-    return np.maximum(np.minimum(last, right) - np.maximum(first, left), 0.0)
+def _mean_gradients(
+    model: Maxima | Average | ClassVotes, stacked: Stacked, baseline: np.ndarray, way: np.ndarray
+) -> np.ndarray:
+    """The mean gradients of the decision values along the segments, of shape (n_rows, [n_classes,] n_features)."""
+    starts, changes = stacked.scores(baseline), stacked.changes(way)
+    if isinstance(model, ClassVotes):
+        shared = shares_of_shared_votes(starts, changes)
+        votes = [sum(stacked.mean_slopes(j, part, model.weights) for j, part in enumerate(parts)) for parts in shared]
+        return np.stack([factor * vote for factor, vote in zip(model.factors, votes)], axis=1)
+    if isinstance(model, Average) and model.clipped:
+        shares = shares_of_clipped_votes(starts, changes, 1.0)
+    else:
+        shares = [shares_of_pieces(start, change) for start, change in zip(starts, changes)]
+    weights = model.weights if isinstance(model, Average) else np.ones(1)
+    means = [stacked.mean_slopes(k, share, weights) for k, share in enumerate(shares)]
+    return means[1] - means[0] if len(means) == 2 else np.stack(means, axis=1)

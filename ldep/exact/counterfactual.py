@@ -9,7 +9,7 @@ import numpy as np
 
 from ldep.exact.averages import AverageSearch
 from ldep.exact.domain import Domain
-from ldep.exact.models import Average, Maxima
+from ldep.exact.models import Average, ClassVotes, Maxima
 from ldep.exact.nearest import Outcome, SingleSearch
 
 # Shares of the way by which an answer on the border of its class is moved on until `predict` agrees.
@@ -61,6 +61,17 @@ class Question(NamedTuple):
         if isinstance(self.model, Average):
             return AverageSearch(self.model, target, self.domain, self.time_limit)
         return SingleSearch(self.model, target, self.domain, self.time_limit)
+
+
+def searchable(model: Maxima | Average | ClassVotes) -> Maxima | Average:
+    """The model, unless there is no search for its nearest rows."""
+    if isinstance(model, ClassVotes):
+        raise ValueError(
+            f"The votes of several models on {len(model.factors)} classes have no counterfactual and no certificate: "
+            "a vote that is shared among more than two classes has no bounds from which a proof could follow. Fit "
+            "LDEPClassifierCV(ensemble=False), or ask an LDEPClassifier."
+        )
+    return model
 
 
 def nearest_of(question: Question, X: np.ndarray, target: int, rows: np.ndarray) -> list[Outcome]:

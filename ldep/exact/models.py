@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ldep.probability import OPEN_VOTES
+
 
 @dataclass(frozen=True)
 class Maxima:
@@ -76,19 +78,37 @@ class Average:
         return sum(weight * member.rounding(X) for member, weight in zip(self.members, self.weights))
 
 
+@dataclass(frozen=True)
+class ClassVotes:
+    """Several models of more than two classes that vote: the class of x is the k with the largest
+
+        factors_k sum_m weights_m sparsemax_k(s_m(x)) + constants_k,
+
+    where s_m are the scores of the model m.
+    """
+
+    members: list[Maxima]
+    weights: np.ndarray
+    factors: np.ndarray
+    constants: np.ndarray
+
+
 def maxima(model) -> Maxima:
     """The maxima of a trained model with linear pieces."""
     return Maxima(model.coefs_, model._offsets_by_class(), model.center_)
 
 
 def average_or_maxima(models: list, weights: np.ndarray, threshold: float, clipped: bool) -> Average | Maxima:
-    """The vote of trained models; a single one that is not clipped is reduced to its maxima."""
+    """The vote of trained models of two classes; a single one that is not clipped is reduced to its maxima."""
     members = [maxima(model) for model in models]
-    if members[0].n_classes > 2:
-        raise ValueError(
-            f"The average of models of {members[0].n_classes} classes has no exact answers yet: ask an LDEPClassifier."
-        )
     if len(members) == 1 and not clipped:
         (only,) = members
         return Maxima(only.slopes, [only.offsets[0] + threshold / weights[0], only.offsets[1]], only.center)
     return Average(members, np.asarray(weights, float), threshold, clipped)
+
+
+def class_votes(models: list, weights: np.ndarray, class_factors: np.ndarray) -> ClassVotes:
+    """The vote of trained models of more than two classes, of which a small part counts as open."""
+    members = [maxima(model) for model in models]
+    factors = class_factors * (1.0 - OPEN_VOTES)
+    return ClassVotes(members, np.asarray(weights, float), factors, class_factors * OPEN_VOTES / len(class_factors))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldep.exact.attribution import integrated_gradients
-from ldep.exact.models import Average, Maxima
+from ldep.exact.attribution import attribute
+from ldep.exact.models import Average, ClassVotes, Maxima
 
 SHOWN = 10
 
@@ -76,12 +76,12 @@ class GlobalExplanation:
 
 
 def overview(
-    model: Maxima | Average, X: np.ndarray, labels: np.ndarray, names: list[str], baseline: np.ndarray
+    model: Maxima | Average | ClassVotes, X: np.ndarray, labels: np.ndarray, names: list[str], baseline: np.ndarray
 ) -> GlobalExplanation:
     """The overview of a model on rows with these predicted classes."""
-    members = model.members if isinstance(model, Average) else [model]
+    members = [model] if isinstance(model, Maxima) else model.members
     active = np.column_stack([scores.argmax(axis=1) for member in members for scores in member.scores(X)])
-    shares = np.abs(integrated_gradients(model, X, np.broadcast_to(baseline, X.shape)))
+    shares = np.abs(attribute(model, X, baseline)[0])
     importance = shares.reshape(-1, X.shape[1]).mean(axis=0)
     found, number, counts = np.unique(active, axis=0, return_inverse=True, return_counts=True)
     regions = []

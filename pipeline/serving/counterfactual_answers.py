@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ldep.estimators.exact import ExactAnswers
-from ldep.exact.counterfactual import Question, counterfactuals
+from ldep.exact.counterfactual import Question, counterfactuals, searchable
 from ldep.exact.deadline import Deadline
 from ldep.exact.domain import NORMS, make_domain
 from ldep.exact.nearest import Outcome
@@ -190,7 +190,7 @@ class RowSpace:
             if part.column.categories is not None:
                 matrix[part.feature, part.at] = (part.codes - self.x[part.feature]) / self.raw.scale[part.feature]
         features = (self.x - self.raw.mean) / self.raw.scale
-        model = self.served.model._exact_model().after(matrix, features, self.start)
+        model = searchable(self.served.model._exact_model()).after(matrix, features, self.start)
         labels = [f"v{number}" for number in range(len(self.start))]
         domain = make_domain(labels, norm=self.limits.norm, frozen=frozen, integer=steps, categories=categories)
         return Question(model, self.decide, np.array(self.served.classes, dtype=object), domain, seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ldep import LDEPClassifier, LDEPClassifierCV
+from ldep.search.class_probability import class_factors
 
 
 def model_of(table: np.ndarray, sizes: tuple[int, ...], center: float = 0.0) -> LDEPClassifier:
@@ -41,3 +42,16 @@ def random_mean(seed: int) -> LDEPClassifierCV:
 def random_of_three_classes(seed: int) -> LDEPClassifier:
     """A single model of three classes."""
     return random_model(seed, sizes=(3, 3, 3))
+
+
+def random_class_votes(seed: int, n_classes: int = 3, n_members: int = 4, n_features: int = 2) -> LDEPClassifierCV:
+    """An average of the votes of single models of several classes."""
+    rng = np.random.default_rng(seed)
+    votes = LDEPClassifierCV()
+    sizes = (2,) * n_classes
+    votes.estimators_ = [random_model(100 * seed + k, n_features, sizes) for k in range(n_members)]
+    votes.weights_ = rng.dirichlet(np.ones(n_members))
+    votes.link_ = 1.5, rng.normal(scale=0.3, size=n_classes)
+    votes.class_factors_ = class_factors(*votes.link_)
+    votes._clipped, votes.classes_, votes.n_features_in_ = True, np.arange(n_classes), n_features
+    return votes

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ldep.exact.models import model_of, random_average, random_mean, random_model, random_of_three_classes
+from tests.ldep.exact.models import (
+    model_of,
+    random_average,
+    random_class_votes,
+    random_mean,
+    random_model,
+    random_of_three_classes,
+)
 
 seeds = st.integers(0, 2**20)
 makers = st.sampled_from([random_model, random_average, random_mean])
@@ -19,7 +26,7 @@ def test_the_contributions_sum_to_the_difference(seed, make):
     attribution = model.attribute(X, np.zeros(model.n_features_in_))
     difference = model.decision_function(X) - model.decision_function(np.zeros_like(X))
     np.testing.assert_allclose(attribution.contributions.sum(axis=1), difference, atol=1e-12)
-    np.testing.assert_array_equal(attribution.decision - attribution.baseline_decision, difference)
+    np.testing.assert_allclose(attribution.decision - attribution.baseline_decision, difference, atol=1e-12)
 
 
 @pytest.mark.parametrize("make", [random_model, random_average, random_mean])
@@ -44,6 +51,29 @@ def test_three_classes_have_contributions_to_each_score():
     assert attribution.contributions.shape == (10, 3, 3)
     difference = model.decision_function(X) - model.decision_function(np.ones((10, 3)))
     np.testing.assert_allclose(attribution.contributions.sum(axis=2), difference, atol=1e-12)
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(3, 6))
+def test_shared_votes_of_several_classes_are_complete(seed, n_classes):
+    model = random_class_votes(seed % 1000, n_classes)
+    X = np.random.default_rng(seed).normal(size=(20, 2))
+    attribution = model.attribute(X, np.ones(2))
+    difference = model.decision_function(X) - model.decision_function(np.ones((20, 2)))
+    np.testing.assert_allclose(attribution.contributions.sum(axis=2), difference, atol=1e-12)
+    np.testing.assert_allclose(attribution.decision, model.decision_function(X), atol=1e-12)
+
+
+def test_shared_votes_equal_the_sum_of_many_steps():
+    model = random_class_votes(5, n_classes=4)
+    x, baseline = np.random.default_rng(3).normal(size=(2, 2))
+    exact = model.attribute(x[None], baseline).contributions[0]
+    t = (np.arange(10_000) + 0.5) / 10_000
+    points, step = baseline + t[:, None] * (x - baseline), 1e-7
+    for f, e in enumerate(np.eye(2)):
+        ends = [model.decision_function(points + sign * step * e) for sign in (1, -1)]
+        summed = (ends[0] - ends[1]).mean(axis=0) / (2 * step) * (x - baseline)[f]
+        np.testing.assert_allclose(exact[:, f], summed, atol=1e-3)
 
 
 def test_equal_pieces_are_counted_once():
