@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pandas as pd
 
-ROWS = 30
+ROWS = 50
 
 
 def installed() -> bool:

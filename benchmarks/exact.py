@@ -178,6 +178,11 @@ def attributions(name: str, average: bool) -> dict:
     start = time.process_time()
     answer = estimator.attribute(X, baseline)
     seconds = (time.process_time() - start) / len(X)
+    alone = []
+    for x in X[some(len(X), 50)]:
+        start = time.process_time()
+        estimator.attribute(x[None], baseline)
+        alone.append(time.process_time() - start)
     residual = np.abs(answer.contributions.sum(axis=1) - (answer.decision - answer.baseline_decision)).max()
     view = estimator._exact_model()
     difference = dict.fromkeys(STEPS, 0.0)
@@ -196,6 +201,7 @@ def attributions(name: str, average: bool) -> dict:
         "largest residual": residual,
         **{f"largest difference from {n_steps} steps": away for n_steps, away in difference.items()},
         "ms per row": 1000 * seconds,
+        "ms for a row alone": 1000 * np.median(alone),
     }
 
 
@@ -280,7 +286,10 @@ def run() -> Report:
             "each kink by up to half a step."
         )
         slow = shares["ms per row"].max()
-        report.claim("CPU time per row, ms", slow, "<= 0.5", slow <= 0.5)
+        report.claim("CPU time per row of a table, ms", slow, "<= 0.5", slow <= 0.5)
+        for kind, part in shares.groupby("model", sort=False):
+            slow = part["ms for a row alone"].max()
+            report.claim(f"CPU time of a row alone, {kind}, ms", slow, "<= 0.5", slow <= 0.5)
         names = ("wdbc", "credit-g") if dice.installed() else ()
         compared = [dice.compare(name, model(name, average=False), problem(name)[0]) for name in names]
         if compared:

@@ -11,12 +11,15 @@ class ExportMixin:
     """Adds `to_onnx` to an ℓ-DEP."""
 
     classes_: Any
+    _clipped: bool
+    estimators_: list[Any]
+    link_: Any
 
     def to_onnx(self, *, contributions=True):
         """Write the model as ONNX, in double precision.
 
         The ONNX model has the input X, a table of doubles without missing values, and the outputs label, decision,
-        probabilities (with two classes and `predict_proba`), contributions and bias (those of `explain`). With more
+        probabilities (if the model has `predict_proba`), contributions and bias (those of `explain`). With more
         than two classes, decision has one column per class, and rival is the class that the contributions compare the
         label with. Any onnxruntime since 1.17 runs it.
 
@@ -30,11 +33,16 @@ class ExportMixin:
         model : onnx.ModelProto
             The ONNX model; `model.SerializeToString()` is the content of a file.
         """
+        from ldep.export.onnx_class_votes import class_votes_to_onnx
         from ldep.export.onnx_classes import classes_to_onnx
         from ldep.export.onnx_model import to_onnx
         from ldep.export.piecewise import piecewise
 
         check_is_fitted(self)
-        if len(self.classes_) > 2 and hasattr(self, "coefs_"):
-            return classes_to_onnx(self, contributions=contributions)
+        if len(self.classes_) > 2:
+            if hasattr(self, "coefs_"):
+                return classes_to_onnx(self, contributions=contributions)
+            if self._clipped:
+                return class_votes_to_onnx(self, contributions=contributions)
+            return classes_to_onnx(self.estimators_[0], contributions=contributions, slope=self.link_[0])
         return to_onnx(piecewise(self), contributions=contributions)

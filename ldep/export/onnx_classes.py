@@ -16,8 +16,11 @@ difference between the score of the label and that of the rival, the second best
 and the bias, which sum to it."""
 
 
-def classes_to_onnx(model: Any, *, contributions: bool) -> Any:
-    """Return an ONNX model with the input X, for a fitted `LDEPClassifier` or `StreamingLDEPClassifier`."""
+def classes_to_onnx(model: Any, *, contributions: bool, slope: float | None = None) -> Any:
+    """Return an ONNX model with the input X, for a fitted `LDEPClassifier` or `StreamingLDEPClassifier`.
+
+    `slope` is that of the link to probabilities, if the model has not its own.
+    """
     graph = Graph()
     n_classes, n_features = len(model.coefs_), model.n_features_in_
     n_pieces = max(len(slopes) for slopes in model.coefs_)
@@ -37,6 +40,9 @@ def classes_to_onnx(model: Any, *, contributions: bool) -> Any:
         index = graph.node("Gather", best, graph.constant(place), axis=1)
         graph.output(graph.node("Gather", names, index), name, labels.dtype, [ROWS])
     graph.output(maxima, "decision", np.float64, [ROWS, n_classes])
+    slope = getattr(model, "slope_", slope)
+    if slope is not None:
+        graph.output(_probabilities(graph, maxima, slope), "probabilities", np.float64, [ROWS, n_classes])
     if contributions:
         active = graph.node("ArgMax", by_class, axis=2, keepdims=0)
         first_pieces = graph.node("Mul", best, graph.constant(n_pieces))
@@ -48,6 +54,18 @@ def classes_to_onnx(model: Any, *, contributions: bool) -> Any:
             shares = graph.node("Mul", Z, difference) if name == "contributions" else difference
             graph.output(shares, name, np.float64, shape)
     return graph.model("ldep", DOCUMENTATION, {"classes": json.dumps(model.classes_.tolist())})
+
+
+def _probabilities(graph: Graph, scores: str, slope: float) -> str:
+    """The softmax of the compressed leads, as in `ldep.probability`. onnxruntime has no asinh of doubles."""
+    node, two = graph.node, graph.constant([2])
+    ordered = node("TopK", scores, two, outputs=2, axis=1)[0]
+    best, second = (node("Gather", ordered, graph.constant([place]), axis=1) for place in (0, 1))
+    lead = node("Sub", scores, node("Where", node("Equal", scores, best), second, best))
+    size = node("Abs", lead)
+    root = node("Sqrt", node("Add", node("Mul", size, size), graph.constant(1.0)))
+    compressed = node("Mul", node("Sign", lead), node("Log", node("Add", size, root)))
+    return node("Softmax", node("Mul", compressed, graph.constant(float(slope))), axis=1)
 
 
 def _padded(sizes: list[int]) -> np.ndarray:

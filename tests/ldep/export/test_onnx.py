@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV, StreamingLDEPClassifier
 from ldep.export.piecewise import NotExportable, piecewise
+from tests.ldep.exact.models import random_class_votes
 from tests.support.random_models import classifier
 
 
@@ -76,6 +77,43 @@ def test_models_of_many_classes(offset, labels):
     ):
         np.testing.assert_allclose(answers[name], expected, rtol=0, atol=1e-10, err_msg=name)
     assert list(outputs(model.to_onnx(contributions=False), X[:1])) == ["label", "decision"]
+
+
+def check_classes(estimator, X: np.ndarray) -> None:
+    answers, explanation = outputs(estimator.to_onnx(), X), estimator.explain(X)
+    np.testing.assert_array_equal(answers["label"], estimator.predict(X))
+    np.testing.assert_array_equal(answers["rival"], explanation.rival)
+    for name, expected in (
+        ("decision", estimator.decision_function(X)),
+        ("probabilities", estimator.predict_proba(X)),
+        ("contributions", explanation.contributions),
+        ("bias", explanation.bias),
+    ):
+        np.testing.assert_allclose(answers[name], expected, rtol=0, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+@pytest.mark.parametrize("center", [0.0, 2.0])
+def test_votes_on_several_classes(n_classes, center):
+    rng = np.random.default_rng(n_classes)
+    estimator = random_class_votes(n_classes, n_classes, n_features=4)
+    for member in estimator.estimators_:
+        member.center_ = center * rng.normal(size=4)
+    check_classes(estimator, rng.normal(size=(300, 4)))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LDEPClassifier(3, 3, probability=True, random_state=0),
+        LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
+        LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
+    ],
+    ids=["probability", "refit", "votes"],
+)
+def test_probabilities_of_several_classes(estimator):
+    X, y = make_blobs(120, 3, centers=3, cluster_std=3.0, random_state=0)
+    check_classes(estimator.fit(X, np.array(["a", "b", "c"])[y]), X)
 
 
 def test_classes_with_different_numbers_of_pieces():
