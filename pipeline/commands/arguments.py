@@ -70,6 +70,9 @@ def new(parser: ArgumentParser) -> None:
         "--suite", choices=["quick", "standard", "full"], default="standard", help="models to run (default: standard)"
     )
     parser.add_argument("--metric", help="what to tune for (default: by the balance of the classes)")
+    split = parser.add_mutually_exclusive_group()
+    split.add_argument("--time", metavar="COLUMN", help="test models on later rows than they are trained on")
+    split.add_argument("--group", metavar="COLUMN", help="keep the rows with the same cell here in one fold")
 
 
 def guessed_layout(parser: ArgumentParser) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import filecmp
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
+from pydantic import ValidationError
 
 from pipeline.commands import inspect
 from pipeline.common import identifiers
@@ -37,19 +38,22 @@ def run(
     layout: Layout | None = None,
     suite: str = "standard",
     metric: str | None = None,
+    split: Mapping[str, str | None] | None = None,
     params: Path = paths.PARAMS,
 ) -> OwnData:
     """Look at a file, copy it to data/own/, and write the data set and what suits it to params.yaml."""
     _check_name(name, params)
     layout = layout or guess_layout(file)
-    frame = read_frame(file, target, ignore, layout)
+    own = _entry(file, target, ignore, layout, split)
+    own_file.fetch_split_column(name, own)
+    frame = read_frame(file, target, own_file.left_out(own), layout)
     found = inspect.profile_of(file, frame.dropna(subset=[target]))
-    own_file.fetch(name, _entry(file, target, ignore, layout))  # it can be used
+    own_file.fetch(name, own)  # it can be used
     print(f"{inspect.text_table(found)}\n")
     for warning in found.warnings():
         print(f"- {warning}")
     path = _in_own_folder(name, file)
-    own = _entry(path, target, ignore, layout)
+    own = own.model_copy(update={"path": str(path)})
     metric = metric or suitable_metric(found)
     choice = suites.choose(suite, load(params), found.rows, _width(frame.drop(columns=found.dropped)))
     edit.set_values(
@@ -87,9 +91,14 @@ def _check_name(name: str, params: Path) -> None:
         raise UserError(f"{params} has a data set '{name}' already; choose another name, or remove own_data.{name}.")
 
 
-def _entry(path: Path, target: str, ignore: Sequence[str], layout: Layout) -> OwnData:
-    values = {"path": str(path), "target": target, "ignore": list(dict.fromkeys(ignore))}
-    return OwnData.model_validate({**values, **asdict(layout)})
+def _entry(
+    path: Path, target: str, ignore: Sequence[str], layout: Layout, split: Mapping[str, str | None] | None
+) -> OwnData:
+    values = {"path": str(path), "target": target, "ignore": list(dict.fromkeys(ignore)), "split": split}
+    try:
+        return OwnData.model_validate({**values, **asdict(layout)})
+    except ValidationError as error:
+        raise UserError(f"{error.errors()[0]['msg'].removeprefix('Value error, ')}.") from None
 
 
 def _in_own_folder(name: str, file: Path) -> Path:

@@ -125,6 +125,7 @@ def run_new(args: Namespace) -> None:
         layout=_guessed_layout(args),
         suite=args.suite,
         metric=args.metric,
+        split={"time": args.time, "group": args.group} if args.time or args.group else None,
         params=args.params,
     )
 

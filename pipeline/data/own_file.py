@@ -30,7 +30,7 @@ def fetch(name: str, own: OwnData) -> tuple[pd.DataFrame, Provenance]:
     for column in own.ignore:
         if column not in columns:
             raise UserError(f"{path}: there is no column '{column}' to ignore; correct own_data.{name}.ignore.")
-    frame = read_frame(path, own.target, _left_out(own), layout)
+    frame = read_frame(path, own.target, left_out(own), layout)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
     _check_classes(frame[own.target], own)
@@ -46,7 +46,8 @@ def fetch_split_column(name: str, own: OwnData) -> SplitColumn | None:
     return read_split_column(Path(own.path), layout, own.split, f"own_data.{name}.split")
 
 
-def _left_out(own: OwnData) -> list[str]:
+def left_out(own: OwnData) -> list[str]:
+    """The columns that are no features: those to ignore, and the one that splits the rows unless it is kept."""
     return own.ignore if own.split is None or own.split.keep else [*own.ignore, own.split.column]
 
 

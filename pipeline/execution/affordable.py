@@ -15,6 +15,7 @@ from pipeline.fitting.budget import ccp_seconds
 from pipeline.fitting.specs import Classifier, Tuning
 
 PRUNED = 0.6  # the share of a trial's inner fits that is made on average: the others are abandoned
+LOOSE = 0.01  # a tolerance from which on the ℓ-DEP needs about a third of the iterations; its default is looser
 
 Settings = Mapping[str, Any]
 Cost = Callable[[int, int, Settings], float]
@@ -77,10 +78,12 @@ def _mlp(rows: int, features: int, settings: Settings) -> float:
 
 
 def _ldep(rows: int, features: int, settings: Settings) -> float:
-    r1, r2, starts = settings.get("r1", 10), settings.get("r2", 10), settings.get("n_init", 1)
+    r1, r2, starts = settings.get("r1", 20), settings.get("r2", 20), settings.get("n_init", 1)
     if settings.get("solver") in ("ccp", "dccp"):
         return float(starts * ccp_seconds(rows, features, r1, r2))
-    return float(starts * (0.03 + rows * (r1 + r2) * (1.3e-6 + 3e-8 * features)))
+    tolerance = settings.get("tol")
+    share = 1.0 if tolerance is not None and tolerance < LOOSE else 0.35
+    return float(share * starts * (0.03 + rows * (r1 + r2) * (1.3e-6 + 3e-8 * features)))
 
 
 _OTHER = _linear(0.1, 0.0, 1e-5)

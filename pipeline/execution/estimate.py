@@ -11,6 +11,8 @@ import numpy as np
 from pipeline.execution.affordable import fit_seconds, trial_seconds
 from pipeline.execution.plan import Plan
 
+DOUBT = 5.0  # seconds of fits that it takes to correct the estimates of other models: quick ones say little
+
 
 @dataclass
 class ModelWork:
@@ -78,15 +80,12 @@ class Estimate:
         return sum(work.seconds_left(speed) for work in self.models.values()) / self.workers
 
     def _speed(self) -> float:
-        """Measured seconds per estimated second, over all finished fits."""
-        measured = [
-            (sum(costs), len(costs) * expected)
-            for work in self.models.values()
-            for costs, expected in ((work.fit_costs, work.expected_fit), (work.trial_costs, work.expected_trial))
-            if costs
-        ]
-        actual, estimated = (sum(column) for column in zip(*measured)) if measured else (1.0, 1.0)
-        return actual / estimated if estimated > 0 else 1.0
+        """Measured seconds per estimated second, over all finished fits; close to 1 until they amount to something."""
+        actual = estimated = DOUBT
+        for work in self.models.values():
+            actual += sum(work.fit_costs) + sum(work.trial_costs)
+            estimated += len(work.fit_costs) * work.expected_fit + len(work.trial_costs) * work.expected_trial
+        return actual / estimated
 
 
 def _work(plan: Plan, model: str, features: int) -> ModelWork:

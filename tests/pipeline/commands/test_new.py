@@ -79,3 +79,17 @@ def test_a_different_file_of_the_same_name_is_not_overwritten(project, capsys):
     assert main(["new", "mine", "mine.csv", "--target", "label"]) == 1
     assert "exists and differs" in capsys.readouterr().err
     assert (project / "data/own/mine.csv").read_text() == "a,label\n1,x\n"
+
+
+def test_the_rows_can_be_split_by_a_column(project, capsys):
+    table = pd.read_csv("mine.csv", sep=";", decimal=",").assign(customer=[f"c{row // 3}" for row in range(60)])
+    table.to_csv("mine.csv", index=False)
+    command = ["new", "mine", "mine.csv", "--target", "label", "--suite", "quick", "--group"]
+    assert main([*command, "label"]) == 1
+    assert "'label' is the target; split by another column" in capsys.readouterr().err
+    assert main([*command, "customer"]) == 0
+    split = params.load(project / "params.yaml").own_data["mine"].split
+    assert split is not None
+    assert split.group == "customer"
+    assert main(["fetch"]) == main(["split"]) == 0
+    assert "group" in pd.read_csv("data/folds/mine.csv")

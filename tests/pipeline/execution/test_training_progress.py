@@ -94,9 +94,19 @@ def test_measured_fits_correct_the_estimates_of_other_models(root):
     made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
     estimate = Estimate(made, 2, workers=1)
     work = estimate.models
-    estimate.fit_finished("svc", 0, record(100 * work["svc"].expected_fit, 0.9), stored=False)
-    expected = sum(model.seconds_left(100.0) for model in work.values())
-    assert estimate.seconds_left() == pytest.approx(expected)
+    others = [work[model].seconds_left(1.0) for model in ("ldep", "ldep_cv")]
+    work["svc"].expected_fit = 100.0
+    estimate.fit_finished("svc", 0, record(300.0, 0.9), stored=False)
+    assert estimate.seconds_left() == pytest.approx(2 * 300 + 3 * sum(others), rel=0.05)
+
+
+def test_a_quick_fit_says_little_about_slow_ones(root):
+    made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
+    estimate = Estimate(made, 2, workers=1)
+    work = estimate.models
+    others = [work[model].seconds_left(1.0) for model in ("ldep", "ldep_cv")]
+    estimate.fit_finished("svc", 0, record(0.2, 0.9), stored=False)  # 20 times as long as estimated
+    assert estimate.seconds_left() == pytest.approx(2 * 0.2 + sum(others), rel=0.05)
 
 
 def test_training_writes_lines_while_a_fit_runs_in_this_process(root, monkeypatch, caplog):
