@@ -23,7 +23,7 @@ PYTHON = [page for page in pages.WRITTEN if pages.blocks(page, "python") and pag
 SHELL = [block for page in pages.WRITTEN for block in pages.blocks(page, "sh")]
 YAML = [block for page in pages.WRITTEN if page != EXTENDING for block in pages.blocks(page, "yaml")]
 # Programs whose arguments are not checked.
-OTHERS = {".", "ldep", "python", "pip", "mlflow", "curl", "grep", "dask"}
+OTHERS = {".", "ldep", "python", "pip", "mlflow", "curl", "docker", "grep", "dask"}
 OTHERS |= {"git", "echo", "ls", "mkdir", "cp", "apt-get", "runuser", "createuser", "cat", "chmod", "export"}
 KNOWN = {"python", "sh", "text", "yaml", "{toctree}", "{eval-rst}"}
 

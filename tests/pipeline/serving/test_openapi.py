@@ -1,6 +1,8 @@
-"""The OpenAPI document: valid by its own rules, with the columns of the model."""
+"""The OpenAPI document: whole, with the columns of the model and an example that is a real row."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,7 +14,20 @@ from pipeline.serving import example_row, openapi, request_format
 from pipeline.serving.served_model import ServedModel
 from tests.support import registered
 
-jsonschema = pytest.importorskip("jsonschema")
+TYPES = {"number": (int, float), "string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+
+
+def accepts(schema: dict[str, Any], value: Any) -> bool:
+    """Whether a value fits the part of JSON Schema that the document uses."""
+    if "enum" in schema:
+        return value in schema["enum"]
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(isinstance(value, TYPES[name]) for name in types):
+        return False
+    return not isinstance(value, dict) or (
+        set(schema["required"]) <= set(value)
+        and all(accepts(schema["properties"][name], cell) for name, cell in value.items())
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +46,17 @@ def test_the_schema_of_a_row_accepts_raw_rows_and_refuses_other_types(frame, pip
     example = example_row.choose(pipe, frame, frame["sold"].to_numpy(dtype=str))
     document = openapi.describe(served, example, "1")
     schema = document["components"]["schemas"]["Row"]
-    validator = jsonschema.Draft202012Validator(schema)
-    validator.check_schema(schema)
     rows = frame.drop(columns="sold").astype(object)
     for row in [example, *rows.where(rows.notna(), None).to_dict(orient="records")]:
-        validator.validate(row)
-    assert not validator.is_valid({**example, "width": "wide"})
-    assert not validator.is_valid({**example, "colour": "violet"})
-    assert not validator.is_valid({"width": 1.0})
+        assert accepts(schema, row), row
+    assert not accepts(schema, {**example, "width": "wide"})
+    assert not accepts(schema, {**example, "colour": "violet"})
+    assert not accepts(schema, {"width": 1.0})
 
 
 def test_every_parameter_of_a_request_is_described(pipe):
     params = openapi.describe(ServedModel(pipe, None), {}, None)["components"]["schemas"]["Params"]
     assert set(params["properties"]) == set(request_format.PARAMS)
-    jsonschema.Draft202012Validator.check_schema(params)
 
 
 def test_every_reference_leads_to_a_schema(frame, pipe):

@@ -117,9 +117,10 @@ def test_under_another_rule_a_version_is_decided_again(trained_project):
     record = register.run(NAME, registered.with_candidates("ldep"))
     assert (record["version"], record["decision"]) == (2, "champion")
     assert aliases() == {"champion": "2"}
-    record = register.run(NAME, registered.with_candidates("ldep", metric="f1_macro"))
+    by_f1 = {"metric": "f1_macro"}
+    record = register.run(NAME, registered.with_candidates("ldep").model_copy(update=by_f1))
     assert (record["decision"], record["why"]) == ("champion", "it is the champion already")
-    record = register.run(NAME, registered.with_candidates("linear", metric="f1_macro"))
+    record = register.run(NAME, registered.with_candidates("linear").model_copy(update=by_f1))
     assert record["decision"] == "challenger"
     assert "f1_macro" in record["why"]
     assert aliases() == {"champion": "2", "challenger": "1"}
