@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.reporting import labels, page_tables, renderers, summary, targets
+from pipeline.reporting import labels, leaderboard, page_tables, renderers, summary, targets
 from pipeline.reporting.accuracies import published_means
 from pipeline.reporting.figure import Picture
 from pipeline.reporting.own.dataset_report import DatasetReport
@@ -24,6 +24,7 @@ SECTIONS = {
     "reproduction": "Reproduction",
     "tests": "Statistical tests",
     "results": "Accuracy and time",
+    "metrics": "All metrics",
     "training": "Tuning and training",
     "registry": "Registered models",
     "data": "Data sets",
@@ -54,6 +55,8 @@ def render(
     """
     tables = {
         "models": page_tables.models(data),
+        "forms": leaderboard.forms(data),
+        "metrics": leaderboard.metrics(data),
         "failures": page_tables.failures(data),
         "reproduction": page_tables.reproduction(data),
         "outliers": page_tables.outliers(data),

@@ -6,7 +6,7 @@ import json
 
 from pipeline.reporting import labels, targets
 from pipeline.reporting.report_data import ReportData
-from pipeline.reporting.significance import UNDECIDED
+from pipeline.reporting.significance import EQUAL, UNDECIDED
 from pipeline.reporting.summary import p_text
 from pipeline.reporting.table import Cell, Column, Style, Table, missing, number, signed, spread_text
 
@@ -80,7 +80,7 @@ def outliers(data: ReportData) -> Table | None:
 
 def claims(data: ReportData) -> Table | None:
     """One row per tested claim about our models."""
-    styles: dict[str, Style] = {"better": "good", "worse": "bad", UNDECIDED: "neutral"}
+    styles: dict[str, Style] = {"better": "good", "worse": "bad", UNDECIDED: "neutral", EQUAL: "neutral"}
     rows = [
         [
             _model(claim.ours),
@@ -92,11 +92,16 @@ def claims(data: ReportData) -> Table | None:
             number(claim.losses, 0),
             Cell(p_text(claim.p), claim.p),
             Cell(p_text(claim.holm), claim.holm),
+            *(
+                number(100 * share, 0)
+                for share in (claim.posterior.better, claim.posterior.equal, claim.posterior.worse)
+            ),
             _badge(claim.verdict, styles[claim.verdict]),
         ]
         for claim in data.claims
     ]
-    titles = ("Data sets", "Mean difference", "Wins", "Ties", "Losses", "p", "p, corrected", "Verdict")
+    titles = ["Data sets", "Mean difference", "Wins", "Ties", "Losses", "p", "p, corrected"]
+    titles += ["P(better), %", "P(equal), %", "P(worse), %", "Verdict"]
     columns = [Column("Model", "left"), Column("Compared with", "left"), *map(Column, titles)]
     return Table(columns, rows) if rows else None
 

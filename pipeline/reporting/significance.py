@@ -1,7 +1,8 @@
 """Statistical tests over the data sets: which differences between models are more than chance.
 
 All models at once: Friedman's test and Nemenyi's (Demšar 2006). For each claim about the ℓ-DEP: a two-sided Wilcoxon
-signed-rank test over the data sets, with Pratt's treatment of ties. Holm's method corrects all claims together.
+signed-rank test over the data sets, with Pratt's treatment of ties. Holm's method corrects all claims together. The
+Bayesian signed-rank test beside it gives the probability that two models are practically equal.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from statsmodels.stats.multitest import multipletests
 
 from pipeline.reporting import labels
 from pipeline.reporting.accuracies import Accuracies, published_means
+from pipeline.reporting.bayesian import Posterior, bayesian_signed_rank
 
 LEVEL = 0.05
+ROPE = 0.5  # percentage points: accuracies that differ by no more are practically equal
+CERTAIN = 0.95  # a posterior probability from which on the report calls models equal
+LEAST_FOR_EQUAL = 10  # data sets: a few small differences prove little
 RIVALS = ("mlp", "rbf_svc")
-UNDECIDED = "not significant"
+UNDECIDED, EQUAL = "not significant", "practically equal"
 DIGITS = 6  # of a mean in per cent: a smaller difference comes from summing in another order
 
 
@@ -50,12 +55,14 @@ class Claim:
     p: float
     holm: float
     direction: int
+    posterior: Posterior
 
     @property
     def verdict(self) -> str:
         if self.holm < LEVEL:
             return "better" if self.direction > 0 else "worse"
-        return UNDECIDED
+        is_equal = self.posterior.equal >= CERTAIN and self.datasets >= LEAST_FOR_EQUAL
+        return EQUAL if is_equal else UNDECIDED
 
 
 def ranks(accuracies: Accuracies) -> Ranks | None:
@@ -152,4 +159,5 @@ def _compare(model: str, other: str, ours: pd.Series, means: pd.Series) -> Claim
         p=p,
         holm=p,
         direction=int(np.sign(np.sum(np.sign(gain) * rankdata(gain.abs())))),
+        posterior=bayesian_signed_rank(gain.to_numpy(), ROPE),
     )

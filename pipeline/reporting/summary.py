@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.reporting import labels, paper
 from pipeline.reporting.accuracies import Accuracies, published_means
-from pipeline.reporting.significance import LEVEL, UNDECIDED, Claim, Ranks, smallest_p
+from pipeline.reporting.significance import EQUAL, LEVEL, UNDECIDED, Claim, Ranks, smallest_p
 
 P_EQUALS = "p\u00a0=\u00a0"  # non-breaking spaces
 _SAMPLE = "The tests treat the data sets as a random sample of all data sets"
@@ -87,6 +87,10 @@ def _verdicts(claims: list[Claim]) -> list[str]:
             decided = [claim for claim in tested if claim.verdict == verdict]
             if decided:
                 parts.append(f"{words} {_listed(decided)}")
+        equal = [claim for claim in tested if claim.verdict == EQUAL]
+        if equal:
+            others = " and ".join(f"{claim.other} (probability {claim.posterior.equal:.2f})" for claim in equal)
+            parts.append(f"practically equal to {others}")
         undecided = [claim for claim in tested if claim.verdict == UNDECIDED]
         if len(undecided) == len(tested):
             smallest = p_text(min(claim.holm for claim in tested))

@@ -11,7 +11,8 @@ from pipeline.reporting import costs, drawing, labels
 from pipeline.reporting.figure import ReportFigure, Section
 from pipeline.reporting.report_data import ReportData
 
-LABEL_STEP = 0.055  # between two labels, as a share of the axes' height
+LABEL_STEP = 0.22  # inches between two labels
+HEIGHT = 4.2
 
 
 def draw(data: ReportData) -> Figure | None:
@@ -20,7 +21,8 @@ def draw(data: ReportData) -> Figure | None:
     if not accuracies.complete:
         return None
     with drawing.style():
-        figure, axes = drawing.figure(drawing.WIDTH, 4.2)
+        height = max(HEIGHT, 0.8 + LABEL_STEP * len(accuracies.complete))
+        figure, axes = drawing.figure(drawing.WIDTH, height)
         axes.set_xscale("log")
         drawing.plain_numbers(axes.xaxis)
         points = {}
@@ -32,9 +34,13 @@ def draw(data: ReportData) -> Figure | None:
                 axes.scatter([with_tuning], [mean], s=34, facecolors="none", edgecolors=colour, linewidths=1.3)
             axes.scatter([fit], [mean], s=38, color=colour)
             points[model] = (with_tuning, mean)
+        front = pareto_front(list(points.values()))
+        if len(front) > 1:
+            seconds, means = zip(*front)
+            axes.plot(seconds, means, color=drawing.INK, linewidth=1, linestyle=":", drawstyle="steps-post", zorder=0)
         axes.margins(x=0.12, y=0.08)
         low, high = axes.get_ylim()
-        heights = spread_out([(mean - low) / (high - low) for _, mean in points.values()], LABEL_STEP)
+        heights = spread_out([(mean - low) / (high - low) for _, mean in points.values()], LABEL_STEP / (height - 0.8))
         for (model, point), height in zip(points.items(), heights):
             colour = drawing.colour(labels.family(model))
             line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.5, "shrinkB": 4}
@@ -51,6 +57,15 @@ def draw(data: ReportData) -> Figure | None:
         axes.set(xlabel="CPU seconds per fold (hollow: with tuning)", ylabel="mean accuracy, %")
         axes.tick_params(length=0, which="both", labelcolor=drawing.MUTED)
         return figure
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points (seconds, score) that no other point beats in both, from the fastest to the best."""
+    front: list[tuple[float, float]] = []
+    for seconds, score in sorted(points, key=lambda point: (point[0], -point[1])):
+        if not front or score > front[-1][1]:
+            front.append((seconds, score))
+    return front
 
 
 def spread_out(places: Sequence[float], step: float) -> list[float]:
@@ -73,7 +88,8 @@ FIGURE = ReportFigure(
     name="score_and_time",
     title="Accuracy against time",
     caption="Upper left is better. A filled point is the fit alone, a hollow one includes the fold's share of the "
-    "tuning. Only models with a result on every data set are shown.",
+    "tuning. The dotted line is the Pareto front: no model is both faster, with its tuning, and better than one on it. "
+    "Only models with a result on every data set are shown.",
     section=Section.RESULTS,
     position=3,
     draw=draw,

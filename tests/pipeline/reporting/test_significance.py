@@ -43,6 +43,14 @@ def test_three_data_sets_are_too_few_for_a_verdict():
     assert claim.verdict == significance.UNDECIDED
 
 
+def test_models_that_hardly_differ_on_many_data_sets_are_practically_equal():
+    """Wilcoxon's test can only fail to find a difference; the posterior can say that there is none that matters."""
+    datasets = {f"s{i}": {"ldep": [0.9 + 0.001 * (-1) ** i] * 2, "mlp": [0.9] * 2} for i in range(12)}
+    (claim,) = significance.claims(reported.accuracies_of(datasets))
+    assert claim.posterior.equal > 0.99
+    assert claim.verdict == significance.EQUAL
+
+
 def test_a_model_that_loses_everywhere_is_worse():
     datasets = {f"s{i}": {"ldep": [0.5, 0.6], "mlp": [0.7 + 0.01 * i] * 2} for i in range(10)}
     assert [claim.verdict for claim in significance.claims(reported.accuracies_of(datasets))] == ["worse"]

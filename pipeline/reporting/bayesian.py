@@ -1,14 +1,11 @@
-"""Tests of two models on the same rows: one data set with many folds, or many data sets with one mean each.
+"""The Bayesian signed-rank test of two models over many data sets [1]_.
 
-Folds of one data set share training rows, so that the plain t-test finds differences too often.
-`corrected_resampled_t_test` [1]_ takes the overlap into account. Over many data sets `bayesian_signed_rank` [2]_ gives
-the probability that one model is better, and the probability that the two are practically equal, which no test of a
-null hypothesis can give.
+It gives the probability that one model is better, and the probability that the two are practically equal, which no test
+of a null hypothesis can give.
 
 References
 ----------
-.. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003), 239-281.
-.. [2] A. Benavoli, G. Corani, J. Demšar and M. Zaffalon, "Time for a change: a tutorial for comparing multiple
+.. [1] A. Benavoli, G. Corani, J. Demšar and M. Zaffalon, "Time for a change: a tutorial for comparing multiple
    classifiers through Bayesian analysis", Journal of Machine Learning Research 18 (2017), 1-36.
 """
 
@@ -17,22 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-LEVEL = 0.05
 SAMPLES = 50_000  # of the posterior: probabilities are exact to about 0.002
 PRIOR_STRENGTH = 0.5  # weight of the one pseudo-observation, at a difference of zero
 CHUNK = 2_000  # samples at a time, to bound the memory
-
-
-@dataclass(frozen=True)
-class MeanDifference:
-    """The mean difference of two models on one data set, its confidence interval, and the two-sided p-value."""
-
-    mean: float
-    low: float
-    high: float
-    p: float
 
 
 @dataclass(frozen=True)
@@ -42,30 +27,6 @@ class Posterior:
     worse: float
     equal: float
     better: float
-
-
-def corrected_resampled_t_test(differences: np.ndarray, test_share: float, level: float = LEVEL) -> MeanDifference:
-    """Test whether the mean of the differences over the folds is zero.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_folds,)
-        The score of one model minus that of the other on each test fold, of all repeats together.
-    test_share : float
-        Rows of a test fold per row of its training part: 0.25 for five folds.
-    level : float, default=0.05
-        One minus the coverage of the interval.
-    """
-    values = np.asarray(differences, dtype=float)
-    mean, count = float(values.mean()), len(values)
-    if count < 2:
-        return MeanDifference(mean, -np.inf, np.inf, 1.0)
-    error = float(np.sqrt((1.0 / count + test_share) * values.var(ddof=1)))
-    if error == 0.0:  # the same difference on every fold
-        return MeanDifference(mean, mean, mean, 1.0 if mean == 0.0 else 0.0)
-    half = float(stats.t.ppf(1.0 - level / 2.0, count - 1)) * error
-    p = float(2.0 * stats.t.sf(abs(mean) / error, count - 1))
-    return MeanDifference(mean, mean - half, mean + half, p)
 
 
 def bayesian_signed_rank(differences: np.ndarray, rope: float, seed: int = 0) -> Posterior:

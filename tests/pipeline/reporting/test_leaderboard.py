@@ -1,0 +1,82 @@
+"""The tables over all models: the forms of each family, and all metrics."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.reporting import labels, leaderboard
+from pipeline.reporting.figures import posterior, properties, score_and_time
+from tests.support import reported
+
+DATASETS = ("haberman", "wdbc", "banana", "titanic", "sonar")
+
+
+def example() -> dict[str, reported.Folds]:
+    return {
+        name: {
+            "ldep_default": [0.80, 0.82],
+            "ldep": [0.84 + 0.01 * index, 0.86],
+            "ldep_ensembled": [0.88, 0.90 - 0.01 * index],
+            "extra_trees": [0.81, 0.83],
+            "extra_trees_tuned": [0.85, 0.85],
+            "dep": [0.6, 0.6],
+        }
+        for index, name in enumerate(DATASETS)
+    }
+
+
+def texts(table) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("model", "family", "form", "label"),
+    [
+        ("ldep_default", "ldep", "default", "Default ℓ-DEP"),
+        ("ldep", "ldep", "tuned", "Tuned ℓ-DEP"),
+        ("ldep_ensembled", "ldep", "ensembled", "Ensembled ℓ-DEP"),
+        ("rbf_svc_tuned", "rbf_svc", "tuned", "Tuned RBF SVC"),
+        ("extra_trees", "extra_trees", "default", "Extra trees"),
+        ("ldep_cv", None, "default", "Self-tuning ℓ-DEP"),
+        ("their_model_tuned", None, "default", "their_model_tuned"),
+    ],
+)
+def test_a_name_says_the_family_and_the_form(model, family, form, label):
+    assert labels.form_of(model) == (family, form)
+    assert labels.label(model) == label
+
+
+def test_a_family_is_one_row_with_its_three_forms():
+    table = leaderboard.forms(reported.report_data(example()))
+    assert table is not None
+    ours, trees = texts(table)
+    assert (ours[0], ours[1], ours[7]) == ("ℓ-DEP", "81.0", "88.0")
+    assert (trees[0], trees[1], trees[4], trees[7]) == ("extra trees", "82.0", "85.0", "–")
+    assert [cell.best for cell in table.rows[1]][:5] == [False, True, False, False, False]
+
+
+def test_without_a_family_in_two_forms_there_is_no_such_table():
+    assert leaderboard.forms(reported.report_data({"haberman": {"ldep": [0.8], "mlp": [0.7]}})) is None
+
+
+def test_all_metrics_have_a_column_and_the_best_value_is_marked():
+    table = leaderboard.metrics(reported.report_data(example()))
+    titles = [column.title for column in table.columns]
+    assert titles[:2] == ["Model", "Accuracy"]
+    assert titles[-3:] == ["CPU time, fit", "CPU time, tuning", "Time, predict"]
+    assert table.rows[0][0].text == "Ensembled ℓ-DEP"
+    assert [row[1].best for row in table.rows] == [True, False, False, False, False, False]
+
+
+def test_the_pareto_front_has_the_points_that_nothing_beats():
+    points = [(1.0, 80.0), (2.0, 79.0), (3.0, 85.0), (3.0, 84.0), (9.0, 85.0), (10.0, 90.0)]
+    assert score_and_time.pareto_front(points) == [(1.0, 80.0), (3.0, 85.0), (10.0, 90.0)]
+
+
+def test_the_lead_is_over_the_best_model_of_another_family():
+    data = reported.report_data(example())
+    ours, lead = properties.leads(data) or pytest.fail("nothing to show")
+    assert ours == "ldep_ensembled"
+    assert lead["haberman"] == pytest.approx(4.0)
+    assert properties.draw(data) is not None
+    assert posterior.draw(data) is not None
