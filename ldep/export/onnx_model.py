@@ -7,6 +7,7 @@ so that an ensemble of fifty members needs hardly more nodes than one.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,13 @@ def to_onnx(model: Piecewise, *, contributions: bool = True) -> Any:
     return graph.model("ldep", DOCUMENTATION, {"classes": json.dumps(model.classes.tolist())})
 
 
-def add_outputs(graph: Graph, model: Piecewise, X: str, *, contributions: bool) -> None:
-    """Add the model and its outputs to a graph in which X is the table of its features."""
+def add_outputs(
+    graph: Graph, model: Piecewise, X: str, *, contributions: bool, groups: Sequence[int] | None = None
+) -> None:
+    """Add the model and its outputs to a graph in which X is the table of its features.
+
+    `groups` numbers the groups of features whose contributions are added up; None keeps each for itself.
+    """
     Z = graph.node("Sub", X, graph.constant(model.center)) if model.center.any() else X
     maxima = _Maxima(graph, model, Z)
     tau = graph.node("Sub", maxima.of_all(0), maxima.of_all(1))  # one column per member
@@ -43,7 +49,10 @@ def add_outputs(graph: Graph, model: Piecewise, X: str, *, contributions: bool) 
         graph.output(_probabilities(graph, model, decision), "probabilities", np.float64, [ROWS, 2])
     if contributions:
         shares, bias = _contributions(graph, model, Z, maxima, tau)
-        graph.output(shares, "contributions", np.float64, [ROWS, model.n_features])
+        if groups is not None:
+            shares = graph.node("MatMul", shares, graph.constant(np.eye(max(groups) + 1)[list(groups)]))
+        width = model.n_features if groups is None else max(groups) + 1
+        graph.output(shares, "contributions", np.float64, [ROWS, width])
         graph.output(bias, "bias", np.float64, [ROWS])
 
 

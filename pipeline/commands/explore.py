@@ -19,7 +19,8 @@ from ldep.export.piecewise import NotExportable
 from ldep.probability import OPEN_VOTES
 from pipeline.common.errors import UserError
 from pipeline.common.files import write_text
-from pipeline.encoding import cells
+from pipeline.encoding import cells, columns, dates
+from pipeline.encoding.columns import Date
 from pipeline.registry import download
 from pipeline.serving.portable import Column, Portable, portable
 from pipeline.serving.served_model import ServedModel
@@ -86,10 +87,10 @@ def as_json(portable_model: Portable) -> dict[str, Any]:
     }
     return {
         "classes": [str(label) for label in model.classes],
-        "columns": [
-            _column(column, mean, scale)
-            for column, mean, scale in zip(portable_model.columns, portable_model.mean, portable_model.scale)
-        ],
+        "columns": [_column(column, portable_model) for column in portable_model.columns],
+        "recipe": [list(feature) for feature in portable_model.features],
+        "labels": [label for column in portable_model.columns for label, _ in columns.labels([column.fitted])],
+        "fill": portable_model.fill.tolist(),
         "mean": portable_model.mean.tolist(),
         "scale": portable_model.scale.tolist(),
         "center": model.center.tolist(),
@@ -113,17 +114,22 @@ def _choices(categories: list[str]) -> list[str | None]:
     return [text if code in codes else None for code, text in enumerate(categories)]
 
 
-def _column(column: Column, mean: float, scale: float) -> dict[str, Any]:
+def _column(column: Column, model: Portable) -> dict[str, Any]:
     """A column with the range of its slider: three standard deviations around the mean, in round numbers."""
+    fill = model.fill[column.features]
+    content: dict[str, Any] = {"name": column.name, "kind": column.kind, "first": column.first, "categories": None}
+    if column.categories is not None:
+        codes = np.array(sorted(set(cells.code_table(tuple(column.categories)).values())))
+        features = column.fitted.features(codes)
+        typical = codes[np.abs(features - fill[: features.shape[1]]).sum(axis=1).argmin()]
+        return content | {"categories": _choices(column.categories), "values": column.values, "typical": int(typical)}
+    if isinstance(column.fitted, Date):
+        # The slider has one step per day; the days are a feature, so their spread is known.
+        position = column.first + column.fitted.parts.index("days")
+        mean, scale = (dates.DAY * values[position] for values in (model.mean, model.scale))
+        typical, low, high = (dates.DAY * round((mean + side * 3 * scale) / dates.DAY) for side in (0, -1, 1))
+        return content | {"typical": float(typical), "low": float(low), "high": float(high), "step": float(dates.DAY)}
+    mean, scale = model.mean[column.first], model.scale[column.first]
     digits = -math.floor(math.log10(6 * scale / 100))
     low, high = (round(mean + side * 3 * scale, digits) for side in (-1, 1))
-    nominal = column.categories is not None
-    return {
-        "name": column.name,
-        "categories": None if column.categories is None else _choices(column.categories),
-        "fill": column.fill,
-        "typical": round(column.fill, 0 if nominal else digits),
-        "low": low,
-        "high": high,
-        "step": 10.0**-digits,
-    }
+    return content | {"typical": round(float(fill[0]), digits), "low": low, "high": high, "step": 10.0**-digits}

@@ -43,9 +43,7 @@ def _onnx(model: Portable, contributions: bool) -> bytes:
 def _usage(form: str, model: Portable) -> str:
     if form == "c":
         return '#include it, and call ldep_predict(row); its first comment lists the columns. Link with "-lm".'
-    inputs = [
-        f"`{name}` ({len(columns)} columns)"
-        for name, columns in ((onnx_file.NUMBERS, model.numeric), (onnx_file.TEXTS, model.nominal))
-        if columns
-    ]
+    kinds = {onnx_file.NUMBERS: "numeric", onnx_file.TEXTS: "nominal", onnx_file.DATES: "date"}
+    counts = {name: len(model.of_kind(kind)) for name, kind in kinds.items()}
+    inputs = [f"`{name}` ({count} columns)" for name, count in counts.items() if count]
     return f"Inputs: {' and '.join(inputs)}; the metadata of the file name the columns."

@@ -140,15 +140,15 @@ static inline double ldep_code(const char *cell, const ldep_category *categories
 """.replace("@MISSING@", ", ".join(f'"{text}"'.replace("?", r"\?") for text in sorted(cells.MISSING - {""})))
 
 
-def encoder(identifier: str, name: str, categories: Sequence[str]) -> str:
-    """Return the function that encodes the cells of one nominal column."""
+def encoder(identifier: str, name: str, categories: Sequence[str], values: Sequence[float]) -> str:
+    """Return the function that encodes the cells of one nominal column, in which a category has one of the values."""
     rows = []
     for value, code in cells.code_table(tuple(categories)).items():
         text = categories[int(code)].strip()
         if "\0" in text:  # it cannot be passed as a C string
             continue
         kind = "0, 0.0" if isinstance(value, str) else f"1, {number(value)}"
-        rows.append(f"        {{{quoted(text)}, {kind}, {number(code)}}}")
+        rows.append(f"        {{{quoted(text)}, {kind}, {number(values[int(code)])}}}")
     table = ",\n".join(rows) or '        {"", 1, NAN, NAN}'
     return f"""\
 /* The column {quoted(name)}; NAN if the cell is missing or its category was never declared. */

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 from ldep.export.c_model import array, c_model
 from pipeline.encoding import cells
-from pipeline.serving import c_cells
+from pipeline.serving import c_cells, c_features
 from pipeline.serving.portable import Portable
 
 HEAD = """\
 /* {title}
 
    A classifier of raw rows, made by ldep; C99, without dependencies. A row is an array of LDEP_COLUMNS doubles in the
-   order of the list below, NAN where a cell is missing. Cells of nominal columns come from ldep_encode_COLUMN(text),
-   and ldep_number(text) reads numbers from text. Texts are UTF-8.
+   order of the list below, NAN where a cell is missing. Cells of nominal columns and of dates come from
+   ldep_encode_COLUMN(text), and ldep_number(text) reads numbers from text. Texts are UTF-8.
 
      double ldep_decision(row)                     not negative: the second class
      int    ldep_predict(row)                      0 or 1, an index into ldep_classes
@@ -44,7 +44,8 @@ static inline int ldep_features(const double *row, double *z)
 {
     int f;
     for (f = 0; f < LDEP_FEATURES; f++) {
-        const double cell = isnan(row[f]) ? ldep_fill[f] : row[f];
+        double cell = ldep_feature(row, f);
+        if (isnan(cell)) cell = ldep_fill[f];
         if (fabs(cell) > LDEP_LARGEST) return 0;
         z[f] = (cell - ldep_mean[f]) / ldep_scale[f] - ldep_center[f];
     }
@@ -65,11 +66,14 @@ static inline int ldep_predict(const double *row)
 
 static inline double ldep_contributions(const double *row, double *shares)
 {
-    double z[LDEP_FEATURES];
+    double z[LDEP_FEATURES], of_features[LDEP_FEATURES], bias = NAN;
+    const int usable = ldep_features(row, z);
     int f;
-    if (ldep_features(row, z)) return ldep_contributions_of(z, shares);
-    for (f = 0; f < LDEP_FEATURES; f++) shares[f] = NAN;
-    return NAN;
+    for (f = 0; f < LDEP_COLUMNS; f++) shares[f] = usable ? 0.0 : NAN;
+    if (!usable) return NAN;
+    bias = ldep_contributions_of(z, of_features);
+    for (f = 0; f < LDEP_FEATURES; f++) shares[ldep_source[f]] += of_features[f];
+    return bias;
 }
 """
 PROBABILITIES = """
@@ -90,7 +94,7 @@ def to_c(portable: Portable, title: str) -> str:
         probability_line=PROBABILITY_LINE if model.link is not None else "",
         columns="".join(
             f"     row[LDEP_{known[column.name].upper()}]  {_comment(column.name)}"
-            f"{'' if column.categories is None else f', from ldep_encode_{known[column.name]}(text)'}\n"
+            f"{'' if column.kind == 'numeric' else f', from ldep_encode_{known[column.name]}(text)'}\n"
             for column in portable.columns
         ),
         classes="".join(f"     {index}  {_comment(str(label))}\n" for index, label in enumerate(model.classes)),
@@ -108,9 +112,19 @@ def to_c(portable: Portable, title: str) -> str:
         "\n" + c_model(model),
         "\n" + c_cells.READER,
     ]
-    for column in portable.nominal:
-        parts.append("\n" + c_cells.encoder(known[column.name], column.name, column.categories or []))
-    parts += ["\n" + ROWS, PROBABILITIES if model.link is not None else "", "\n#endif\n"]
+    for column in portable.of_kind("nominal"):
+        table = column.categories or [], column.values
+        parts.append("\n" + c_cells.encoder(known[column.name], column.name, *table))
+    if portable.of_kind("date"):
+        parts.append("\n" + c_features.DATES)
+    for column in portable.of_kind("date"):
+        parts.append("\n" + c_features.date_reader(known[column.name], column))
+    parts += [
+        "\n" + c_features.expansion(portable),
+        "\n" + ROWS,
+        PROBABILITIES if model.link is not None else "",
+        "\n#endif\n",
+    ]
     return "".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 A numeric column changes by any amount, measured in standard deviations of the training rows. A nominal column is a
 choice: it changes to another of its categories or not at all, and a change counts 1, whatever the two categories are.
+Dates stay as they are, and so do missing numbers whose gap is a feature.
 The search runs in coordinates v of one row: one per numeric column, and one per other category of a nominal column,
 which is 1 if that category is chosen. The features of the model are an affine function of v, so that the answer is as
 exact as that of the model itself.
@@ -93,8 +94,8 @@ def _check_columns(served: ServedModel, raw: RawColumns, limits: Limits) -> None
     if all(column.name in limits.frozen for column in raw.columns):
         raise ValueError("params.frozen names every column that the model uses, so that no row can change.")
     for column in raw.columns:
-        if column.categories is not None and column.name in limits.integer:
-            raise ValueError(f"params.integer names '{column.name}', which is a nominal column.")
+        if column.kind != "numeric" and column.name in limits.integer:
+            raise ValueError(f"params.integer names '{column.name}', which is a {column.kind} column.")
 
 
 def _with_gaps_frozen(limits: Limits, row: pd.Series) -> Limits:
@@ -104,13 +105,16 @@ def _with_gaps_frozen(limits: Limits, row: pd.Series) -> Limits:
 
 
 class Coordinates(NamedTuple):
-    """The coordinates of one column, and for a nominal column the category and the code that each of them chooses."""
+    """The coordinates of one column, and for a nominal column what each of them chooses: a category, and its features.
+
+    `features` are those of the column that change. There are no coordinates if the column must stay as it is.
+    """
 
     column: Column
-    feature: int
+    features: slice
     at: np.ndarray
     categories: list[str]
-    codes: np.ndarray
+    choices: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -142,24 +146,31 @@ class RowSpace:
 
     @classmethod
     def of(cls, served: ServedModel, raw: RawColumns, x: np.ndarray, limits: Limits) -> RowSpace:
-        filled = np.where(np.isnan(x), [column.fill for column in raw.columns], x)
+        filled = np.where(np.isnan(x), raw.fill, x)
         parts: list[Coordinates] = []
         start: list[float] = []
-        for feature, column in enumerate(raw.columns):
-            if column.categories is None:
-                at, texts, codes = [len(start)], [], []
-                start.append((filled[feature] - raw.mean[feature]) / raw.scale[feature])
-            else:
-                known = sorted(set(cells.code_table(tuple(column.categories)).values()))
-                codes = [code for code in known if code != filled[feature]]
-                texts = [column.categories[int(code)] for code in codes]
-                at = list(range(len(start), len(start) + len(codes)))
-                start += [0.0] * len(codes)
-            parts.append(Coordinates(column, feature, np.array(at, dtype=int), texts, np.array(codes)))
+        for column in raw.columns:
+            features, texts, choices, at = column.features, [], np.empty((0, 0)), []
+            if column.categories is not None:
+                codes = np.array(sorted(set(cells.code_table(tuple(column.categories)).values())))
+                all_features = column.fitted.features(codes)
+                if column.fitted.indicator:  # a category is no gap
+                    all_features = np.column_stack([all_features, np.zeros(len(codes))])
+                differs = (all_features != filled[features]).any(axis=1)
+                texts, choices = [column.categories[int(code)] for code in codes[differs]], all_features[differs]
+                at = list(range(len(start), len(start) + len(choices)))
+                start += [0.0] * len(choices)
+            elif column.kind == "numeric" and not (column.fitted.indicator and filled[features][-1]):
+                features = slice(column.first, column.first + 1)
+                at = [len(start)]
+                start.append((filled[column.first] - raw.mean[column.first]) / raw.scale[column.first])
+            parts.append(Coordinates(column, features, np.array(at, dtype=int), texts, choices))
         return cls(served, raw, filled, parts, np.array(start), limits)
 
     def record(self, row: pd.Series, seconds: float) -> dict[str, Any]:
         """The answer about the row, which was sent with these cells."""
+        if not len(self.start):
+            return {"not_available": "No column of the row can change: dates and marked gaps stay as they are."}
         question = self.question(seconds)
         try:
             reached, (outcome,) = counterfactuals(question, self.start[None], None)
@@ -180,15 +191,20 @@ class RowSpace:
         frozen = np.zeros(len(self.start), dtype=bool)
         steps, categories = {}, {}
         for part in self.parts:
+            is_choice = part.column.categories is not None
+            if not len(part.at):
+                continue
             if part.column.name in self.limits.frozen:
                 frozen[part.at] = True
-            elif part.column.categories is None and part.column.name in self.limits.integer:
-                steps[int(part.at[0])] = 1.0 / self.raw.scale[part.feature]
-            elif len(part.codes):
+            elif not is_choice and part.column.name in self.limits.integer:
+                steps[int(part.at[0])] = 1.0 / float(self.raw.scale[part.column.first])
+            elif is_choice:
                 categories[tuple(part.at.tolist())] = np.vstack([np.zeros(len(part.at)), np.eye(len(part.at))])
-            matrix[part.feature, part.at] = 1.0
-            if part.column.categories is not None:
-                matrix[part.feature, part.at] = (part.codes - self.x[part.feature]) / self.raw.scale[part.feature]
+            matrix[part.features, part.at] = 1.0
+            if is_choice:
+                matrix[part.features, part.at] = (
+                    (part.choices - self.x[part.features]) / self.raw.scale[part.features]
+                ).T
         features = (self.x - self.raw.mean) / self.raw.scale
         model = searchable(self.served.model._exact_model()).after(matrix, features, self.start)
         labels = [f"v{number}" for number in range(len(self.start))]
@@ -204,14 +220,17 @@ class RowSpace:
         X = np.tile(self.x, (len(V), 1))
         for part in self.parts:
             changed = (V[:, part.at] != self.start[part.at]).any(axis=1)
-            moved, own = V[changed][:, part.at], self.x[part.feature]
+            moved, feature = V[changed][:, part.at], part.column.first
             if part.column.categories is not None:
-                X[changed, part.feature] = part.codes[moved.argmax(axis=1)]
+                if changed.any():
+                    X[changed, part.features] = part.choices[moved.argmax(axis=1)]
                 continue
-            values = moved[:, 0] * self.raw.scale[part.feature] + self.raw.mean[part.feature]
+            if not len(part.at):
+                continue
+            values = moved[:, 0] * self.raw.scale[feature] + self.raw.mean[feature]
             if part.column.name in self.limits.integer:
-                values = own + np.rint(values - own)
-            X[changed, part.feature] = values
+                values = self.x[feature] + np.rint(values - self.x[feature])
+            X[changed, feature] = values
         return X
 
     def changes(self, v: np.ndarray, row: pd.Series) -> dict[str, dict[str, Any]]:
@@ -219,16 +238,17 @@ class RowSpace:
         (values,) = self.numbers(v[None])
         changes = {}
         for part in self.parts:
-            if values[part.feature] == self.x[part.feature]:
+            after = values[part.features]
+            if (after == self.x[part.features]).all():
                 continue
-            before, after = cells.read(row[part.column.name]), float(values[part.feature])
+            before = cells.read(row[part.column.name])
             if part.column.categories is not None:
-                code = self.x[part.feature]
-                known = before is not None and code in cells.code_table(tuple(part.column.categories)).values()
-                before = part.column.categories[int(code)] if known else before
-                changes[part.column.name] = {"from": before, "to": part.column.categories[int(after)]}
+                code = cells.code_table(tuple(part.column.categories)).get(before) if before is not None else None
+                before = before if code is None else part.column.categories[int(code)]
+                chosen = int((part.choices == after).all(axis=1).argmax())
+                changes[part.column.name] = {"from": before, "to": part.categories[chosen]}
             else:
-                changes[part.column.name] = {"from": before, "to": after}
+                changes[part.column.name] = {"from": before, "to": float(after[0])}
         return changes
 
 

@@ -37,17 +37,26 @@ INFINITY = r"(?i:inf|infinity)"
 UNKNOWN = -1
 
 
-def add_codes(graph: Graph, texts: str, columns: Sequence[Sequence[str]]) -> str:
-    """Add the codes of the cells of nominal columns, a table of doubles with NaN for missing cells."""
+def add_codes(
+    graph: Graph, texts: str, columns: Sequence[Sequence[str]], values: Sequence[Sequence[float]] | None = None
+) -> str:
+    """Add the codes of the cells of nominal columns, a table of doubles with NaN for missing cells.
+
+    `values` are other numbers than the codes, one per category.
+    """
     tables = [cells.code_table(tuple(categories)) for categories in columns]
-    values = list(dict.fromkeys(value for table in tables for value in table))
-    ids: dict[float | str, int] = {value: number for number, value in enumerate(values)}
+    ids: dict[float | str, int] = {}
+    for table in tables:
+        for value in table:
+            ids.setdefault(value, len(ids))
     identified = _identify(graph, texts, columns, ids)
     # One table for all columns: the key of a value in column q is its id times the number of columns, plus q.
     scaled = graph.node("Mul", identified, graph.constant(len(columns)))
     keys = graph.node("Add", scaled, graph.constant(np.arange(len(columns))))
     codes = {
-        ids[value] * len(columns) + column: code for column, table in enumerate(tables) for value, code in table.items()
+        ids[value] * len(columns) + column: code if values is None else values[column][int(code)]
+        for column, table in enumerate(tables)
+        for value, code in table.items()
     }
     return graph.lookup(keys, list(codes), list(codes.values()), math.nan)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +10,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from ldep.export.piecewise import Link, NotExportable, Piecewise, piecewise
+from pipeline.encoding import columns
+from pipeline.encoding.columns import Date, FittedColumn, Nominal
 from pipeline.serving import calibration
 from pipeline.serving.calibration import Sigmoid
 
@@ -20,49 +21,88 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """A raw column that the model uses. `fill` replaces missing cells; a nominal column has categories."""
+    """A raw column that the model uses, and the position of its first feature. A nominal column has categories."""
 
-    name: str
-    categories: list[str] | None
-    fill: float
+    fitted: FittedColumn
+    first: int
+
+    @property
+    def name(self) -> str:
+        return self.fitted.name
+
+    @property
+    def kind(self) -> str:
+        return self.fitted.kind
+
+    @property
+    def categories(self) -> list[str] | None:
+        return None if self.fitted.categories is None else list(self.fitted.categories)
+
+    @property
+    def values(self) -> list[float]:
+        """The number of each category: its index, or its share if the column is encoded by frequency."""
+        shares = getattr(self.fitted, "shares", ())
+        return list(shares) or [float(code) for code in range(len(self.fitted.categories or ()))]
+
+    @property
+    def features(self) -> slice:
+        return slice(self.first, self.first + len(columns.labels([self.fitted])))
+
+    def recipe(self) -> list[tuple[str, float]]:
+        """How each feature follows from the number of a cell.
+
+        `value`: the number itself. `equals`: whether it is this category. `missing`: whether there is none. Other words
+        are parts of a date.
+        """
+        if isinstance(self.fitted, Date):
+            steps = [(part, 0.0) for part in self.fitted.parts]
+        elif isinstance(self.fitted, Nominal) and self.fitted.encoding == "one_hot":
+            count = len(self.fitted.categories)
+            steps = [("equals", float(code)) for code in range(1 if count == 2 else 0, count)]
+        else:
+            steps = [("value", 0.0)]
+        return [*steps, *([("missing", 0.0)] if self.fitted.indicator else [])]
+
+
+class Feature(NamedTuple):
+    """The position of the column of a feature, and how the feature follows from its number (`Column.recipe`)."""
+
+    column: int
+    kind: str
+    code: float
+
+
+class RawColumns(NamedTuple):
+    """The raw columns in the order of the model's features; per feature what fills it, and what standardises it."""
+
+    columns: list[Column]
+    fill: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
 
 
 @dataclass(frozen=True)
 class Portable:
-    """Columns in the order of the model's features, the scaler, and the model with its probability."""
+    """The raw columns, and per feature what fills and what standardises it; the model with its probability."""
 
     columns: list[Column]
+    fill: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
     model: Piecewise
 
-    @property
-    def numeric(self) -> list[Column]:
-        return [column for column in self.columns if column.categories is None]
+    def of_kind(self, kind: str) -> list[Column]:
+        return [column for column in self.columns if column.kind == kind]
 
     @property
-    def nominal(self) -> list[Column]:
-        return [column for column in self.columns if column.categories is not None]
-
-    @property
-    def fill(self) -> np.ndarray:
-        return np.array([column.fill for column in self.columns])
-
-
-class RawColumns(NamedTuple):
-    """The raw columns in the order of the model's features, and the mean and the scale that standardise them."""
-
-    columns: list[Column]
-    mean: np.ndarray
-    scale: np.ndarray
+    def features(self) -> list[Feature]:
+        return [Feature(k, *step) for k, column in enumerate(self.columns) for step in column.recipe()]
 
 
 def raw_columns(served: ServedModel) -> RawColumns:
     """The columns of a served model; NotExportable names a step of its pipeline that is not understood."""
     encoder = served.encoder
-    if encoder.labels_ != encoder.columns_:
-        raise NotExportable("Columns that become several features cannot be exported yet.")
-    fill = np.asarray(encoder.fill_, dtype=np.float64)[np.asarray(encoder.kept_)]
+    fill = np.asarray(encoder.fill_, dtype=np.float64)[np.asarray(encoder.kept_, dtype=bool)]
     mean, scale = np.zeros(len(fill)), np.ones(len(fill))
     for name, step in served.rest.steps[:-1]:
         if isinstance(step, SimpleImputer):
@@ -71,9 +111,12 @@ def raw_columns(served: ServedModel) -> RawColumns:
             mean, scale = step.mean_, step.scale_
         else:
             raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
-    categories = compress(encoder.categories_, encoder.kept_)
-    columns = [Column(name, known, float(value)) for name, known, value in zip(served.columns, categories, fill)]
-    return RawColumns(columns, mean, scale)
+    used: list[Column] = []
+    sources = encoder.source_columns
+    for fitted in encoder.fitted_:
+        if fitted.name in sources:
+            used.append(Column(fitted, sources.index(fitted.name)))
+    return RawColumns(used, fill, mean, scale)
 
 
 def portable(served: ServedModel) -> Portable:

@@ -51,7 +51,7 @@ def build(portable: Portable, folder: Path) -> Path:
     (folder / "model.h").write_text(to_c(portable, "test */ model"), encoding="utf-8")
     known = identifiers(column.name for column in portable.columns)
     readers = [
-        "ldep_number" if column.categories is None else f"ldep_encode_{known[column.name]}"
+        "ldep_number" if column.kind == "numeric" else f"ldep_encode_{known[column.name]}"
         for column in portable.columns
     ]
     return compiled(MAIN.replace("@READERS@", ", ".join(readers)), folder)

@@ -60,8 +60,22 @@ def classifier(rng: np.random.Generator, n_features: int, kind: str, offset: flo
     return model
 
 
-def rows(rng: np.random.Generator, count: int, n_numeric: int, n_nominal: int) -> pd.DataFrame:
-    """Raw cells: numbers with gaps, and texts in unusual spellings. The kinds of columns alternate."""
+DATE_FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%Y-%m-%d %H:%M:%S")
+ODD_DATES = [
+    "",
+    "NA",
+    "2024-02-30",
+    " 2024-2-9 ",
+    "yesterday",
+    "2024-02-29T23:59:59+02:00",
+    "2024-02-29T1:30Z",
+    "1.1.1",
+]
+ODD_DATES += ["31.12.1999 23:59", "0001-01-01", "9999-12-31", "29 feb 2024", "30 Fex 2024", "20240229", "12/31/2023"]
+
+
+def rows(rng: np.random.Generator, count: int, n_numeric: int, n_nominal: int, n_dates: int = 0) -> pd.DataFrame:
+    """Raw cells: numbers with gaps, texts in unusual spellings, and dates. The kinds of columns alternate."""
     columns: dict[str, Any] = {}
     for k in range(n_numeric):
         values = rng.normal(size=count) * 10.0 ** (k % 7 - 3)
@@ -69,18 +83,34 @@ def rows(rng: np.random.Generator, count: int, n_numeric: int, n_nominal: int) -
         columns[f"{2 * k} größe (cm)"] = values
     for k in range(n_nominal):
         columns[f"{2 * k + 1} colour"] = rng.choice(np.array(SPELLINGS, dtype=object), size=count)
+    for k in range(n_dates):
+        texts = np.array(_dates(rng, count, k), dtype=object)
+        odd = rng.random(count) < 0.3
+        texts[odd] = rng.choice(np.array(ODD_DATES, dtype=object), size=odd.sum())
+        columns[f"{2 * k + 1} since"] = texts
     return pd.DataFrame({name: columns[name] for name in sorted(columns)})
 
 
-def served(rng: np.random.Generator, kind: str, n_numeric: int, n_nominal: int) -> ServedModel:
-    """A served model; its encoder is fitted on random rows, in which one nominal column may be empty."""
-    frame = rows(rng, 50, n_numeric, n_nominal)
+def _dates(rng: np.random.Generator, count: int, form: int) -> list[str]:
+    moments = pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 4 * 10**9, count), unit="s")
+    return list(moments.strftime(DATE_FORMS[form % len(DATE_FORMS)]))
+
+
+def served(
+    rng: np.random.Generator, kind: str, n_numeric: int, n_nominal: int, n_dates: int = 0, encode: Any = None
+) -> ServedModel:
+    """A served model; its encoder is fitted on random rows, in which one numeric column may be empty."""
+    frame = rows(rng, 50, n_numeric, n_nominal, n_dates)
     for name in frame.columns:
         if "colour" in name:
             frame[name] = pd.Categorical(rng.choice(CATEGORIES, size=50), categories=CATEGORIES)
+            if encode is not None and rng.random() < 0.5:
+                frame.loc[::7, name] = np.nan
+        if "since" in name:
+            frame[name] = pd.Categorical(_dates(rng, 50, int(name.split()[0]) // 2))
     if n_numeric > 1 and rng.random() < 0.5:
         frame.iloc[:, 0] = np.nan
-    encoder = RawEncoder().fit(frame)
+    encoder = RawEncoder(encode=encode).fit(frame)
     X = encoder.transform(frame)
     pipe = Pipeline(
         [("encode", encoder), ("scale", StandardScaler().fit(X)), ("model", classifier(rng, X.shape[1], kind))]

@@ -11,18 +11,26 @@ class Model {
   constructor(data) {
     Object.assign(this, data);
     for (const name of ["slopes", "offsets", "ownOffsets", "shifts"]) this[name] = readNumbers(data[name], data.bits);
-    this.nFeatures = data.columns.length;
+    this.nFeatures = data.mean.length;
     this.nPieces = this.offsets.length;
     this.starts = [0];
     for (const size of data.sizes) this.starts.push(this.starts[this.starts.length - 1] + size);
   }
 
-  // The features of a row: missing cells (null or NaN) filled, then scaled.
-  features(cells) {
-    return this.columns.map((column, f) => {
-      const cell = cells[f] === null || Number.isNaN(cells[f]) ? column.fill : cells[f];
-      return (cell - this.mean[f]) / this.scale[f] - this.center[f];
+  // The features of a row in raw units: missing cells (null or NaN) filled.
+  rawFeatures(cells) {
+    return this.recipe.map(([c, kind, code], f) => {
+      const missing = cells[c] === null || Number.isNaN(cells[c]);
+      if (kind === "missing") return missing ? 1 : 0;
+      if (missing) return this.fill[f];
+      if (kind === "equals") return cells[c] === code ? 1 : 0;
+      if (kind !== "value") return partOfDate(cells[c], kind);
+      return this.columns[c].categories === null ? cells[c] : this.columns[c].values[cells[c]];
     });
+  }
+
+  features(cells) {
+    return this.rawFeatures(cells).map((value, f) => (value - this.mean[f]) / this.scale[f] - this.center[f]);
   }
 
   scores(z) {
@@ -74,8 +82,9 @@ class Model {
       }
       bias += (this.ownOffsets[i] - this.ownOffsets[j]) * factor;
     }
-    const gradient = this.gradient(active, taus);
-    return {z, decision, active, taus, shares, bias, gradient, class: decision >= 0 ? 1 : 0,
+    const gradient = this.gradient(active, taus), ofColumns = new Array(this.columns.length).fill(0);
+    shares.forEach((share, f) => { ofColumns[this.recipe[f][0]] += share; });
+    return {z, decision, active, taus, shares: ofColumns, bias, gradient, class: decision >= 0 ? 1 : 0,
       probability: this.probability(decision)};
   }
 
@@ -91,8 +100,23 @@ class Model {
     return gradient;
   }
 
-  // The raw cells of a row with other scaled features; only those of `free` differ from `cells`.
-  cellsOf(z, cells, free) {
-    return cells.map((cell, f) => (free[f] ? (z[f] + this.center[f]) * this.scale[f] + this.mean[f] : cell));
+  // Which features may change if some columns may: those of numbers, unless a gap is marked.
+  freeFeatures(free, cells) {
+    const marked = (c) => this.recipe.some(([column, kind]) => column === c && kind === "missing") && cells[c] === null;
+    return this.recipe.map(([c, kind]) => free[c] && this.columns[c].kind === "numeric" && kind === "value" && !marked(c));
   }
+
+  // The raw cells of a row with other scaled features; only those of `free` features differ from `cells`.
+  cellsOf(z, cells, free) {
+    const changed = [...cells];
+    free.forEach((may, f) => { if (may) changed[this.recipe[f][0]] = (z[f] + this.center[f]) * this.scale[f] + this.mean[f]; });
+    return changed;
+  }
+}
+
+// A part of a date, which is a number of seconds since the beginning of 2000; pipeline/encoding/dates.py has the same.
+function partOfDate(moment, part) {
+  const days = Math.floor(moment / 86400), date = new Date((days + 10957) * 86400000);
+  return {year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, weekday: (date.getUTCDay() + 6) % 7, days,
+    hour: (moment - days * 86400) / 3600}[part];
 }

@@ -5,6 +5,8 @@ const find = (id) => document.getElementById(id);
 const model = new Model(JSON.parse(find("data").textContent));
 const {columns, classes} = model;
 const isNominal = (f) => columns[f].categories !== null;
+const isDate = (f) => columns[f].kind === "date";
+const isoDate = (moment) => new Date((moment + 946684800) * 1000).toISOString().slice(0, 10);
 const typical = columns.map((column) => column.typical);
 let cells = [...typical];
 let near = null;
@@ -18,7 +20,7 @@ function shown(value) {
 
 function shownCell(f, cell) {
   if (cell === null) return "missing";
-  return isNominal(f) ? columns[f].categories[cell] : shown(cell);
+  return isNominal(f) ? columns[f].categories[cell] : isDate(f) ? isoDate(cell) : shown(cell);
 }
 
 function element(tag, properties = {}, ...children) {
@@ -30,8 +32,8 @@ function element(tag, properties = {}, ...children) {
 function makeControl(f) {
   const column = columns[f], id = `cell-${f}`;
   const share = element("i"), bar = element("div", {className: "share", title: ""}, share);
-  const lock = element("input", {type: "checkbox", className: "lock", checked: !isNominal(f), disabled: isNominal(f),
-    title: isNominal(f) ? "The nearest change keeps this choice" : "The nearest change may change this value"});
+  const lock = element("input", {type: "checkbox", className: "lock", checked: column.kind === "numeric", disabled: column.kind !== "numeric",
+    title: column.kind === "numeric" ? "The nearest change may change this value" : "The nearest change keeps this choice"});
   lock.setAttribute("aria-label", `may change ${column.name}`);
   lock.addEventListener("change", showCounterfactual);
   const parts = [element("label", {htmlFor: id, textContent: column.name})];
@@ -44,13 +46,14 @@ function makeControl(f) {
   } else {
     const slider = element("input", {type: "range", min: column.low, max: column.high, step: column.step});
     slider.setAttribute("aria-label", column.name);
-    const box = element("input", {type: "number", id, step: "any", placeholder: "missing"});
+    const box = element("input", isDate(f) ? {type: "date", id} : {type: "number", id, step: "any", placeholder: "missing"});
+    const read = () => (isDate(f) ? Date.parse(box.value) / 1000 - 946684800 : Number(box.value));
     slider.addEventListener("input", () => set(f, Number(slider.value)));
-    box.addEventListener("input", () => set(f, box.value === "" ? null : Number(box.value), box));
+    box.addEventListener("input", () => set(f, box.value === "" ? null : read(), box));
     parts.push(slider, box);
     controls.push({share, bar, lock, show: (cell, source) => {
-      slider.value = cell === null ? column.fill : cell;
-      if (source !== box) box.value = cell === null ? "" : Number(cell.toPrecision(6));
+      slider.value = cell === null ? column.typical : cell;
+      if (source !== box) box.value = cell === null ? "" : isDate(f) ? isoDate(cell) : Number(cell.toPrecision(6));
     }});
   }
   return element("div", {className: "control"}, ...parts, bar, lock);
@@ -92,7 +95,8 @@ function show() {
 }
 
 function showCounterfactual() {
-  const now = model.answer(cells), free = controls.map((control) => control.lock.checked && !control.lock.disabled);
+  const now = model.answer(cells);
+  const free = model.freeFeatures(controls.map((control) => control.lock.checked && !control.lock.disabled), cells);
   near = nearest(model, now, free);
   const other = classes[1 - now.class], table = find("changes");
   table.replaceChildren();
@@ -104,11 +108,11 @@ function showCounterfactual() {
     find("counterfactual").textContent = `With these changes the answer is ${other}: ${proof} at a distance of `
       + `${shown(near.distance)} standard deviations. Only ticked features change; choices stay as they are.`;
     near.cells = model.cellsOf(near.z, cells, free);
-    const moves = cells.map((_, f) => f).filter((f) => Math.abs(near.z[f] - now.z[f]) > 1e-4 * near.distance);
+    const moves = now.z.map((_, f) => f).filter((f) => Math.abs(near.z[f] - now.z[f]) > 1e-4 * near.distance);
     moves.sort((f, g) => Math.abs(near.z[g] - now.z[g]) - Math.abs(near.z[f] - now.z[f]));
     table.append(element("tr", {}, ...["feature", "from", "to"].map((text) => element("th", {textContent: text}))));
     for (const f of moves.slice(0, 12)) {
-      const texts = [columns[f].name, shownCell(f, cells[f]), shown(near.cells[f])];
+      const c = model.recipe[f][0], texts = [columns[c].name, shownCell(c, cells[c]), shown(near.cells[c])];
       table.append(element("tr", {}, ...texts.map((text) => element("td", {textContent: text}))));
     }
     if (moves.length > 12) table.append(element("tr", {}, element("td", {colSpan: 3, textContent: `and ${moves.length - 12} smaller changes`})));
@@ -116,7 +120,7 @@ function showCounterfactual() {
   drawMap();
 }
 
-// The map. Only two features vary, so that the scores of all pieces are affine in two numbers.
+// The map. Only two columns vary, so that the scores of all pieces change by what each of the two adds.
 const GRID = 160;
 
 function axisOf(f) {
@@ -137,12 +141,23 @@ function drawMap() {
   const columnsOf = GRID, rowsOf = Math.round((GRID * canvas.height) / canvas.width);
   const image = new ImageData(columnsOf, rowsOf), kinds = new Array(columnsOf * rowsOf);
   const scores = new Float64Array(model.nPieces);
-  const scaled = (f, value) => (value - model.mean[f]) / model.scale[f] - model.center[f] - z[f];
+  // What another value of a column adds to the scores.
+  const added = (c, value) => {
+    const other = [...cells];
+    other[c] = value;
+    const moved = model.features(other), sums = new Float64Array(model.nPieces);
+    for (let f = 0; f < F; f++) {
+      const step = moved[f] - z[f];
+      if (step !== 0) for (let p = 0; p < model.nPieces; p++) sums[p] += step * model.slopes[p * F + f];
+    }
+    return sums;
+  };
+  const right = [...Array(columnsOf).keys()].map((column) => added(across, valueAt(axes[0], (column + 0.5) / columnsOf)));
+  const none = new Float64Array(model.nPieces);
   for (let row = 0; row < rowsOf; row++) {
-    const dy = across === up ? 0 : scaled(up, valueAt(axes[1], 1 - (row + 0.5) / rowsOf));
+    const above = across === up ? none : added(up, valueAt(axes[1], 1 - (row + 0.5) / rowsOf));
     for (let column = 0; column < columnsOf; column++) {
-      const dx = scaled(across, valueAt(axes[0], (column + 0.5) / columnsOf));
-      for (let p = 0; p < model.nPieces; p++) scores[p] = base[p] + dx * model.slopes[p * F + across] + dy * model.slopes[p * F + up];
+      for (let p = 0; p < model.nPieces; p++) scores[p] = base[p] + right[column][p] + above[p];
       const {decision, active} = model.decide(scores), at = row * columnsOf + column;
       const side = decision >= 0 ? 1 : 0, strength = Math.min(1, Math.abs(decision)) * 0.75;
       kinds[at] = isSingle(model) ? active[0] * model.nPieces + active[1] : side;
@@ -161,7 +176,7 @@ function drawMap() {
   context.imageSmoothingEnabled = false;
   context.drawImage(small, 0, 0, canvas.width, canvas.height);
   const place = (row) => [across, up].map((f, k) => {
-    const share = ((row[f] ?? columns[f].fill) - axes[k].low) / (axes[k].high - axes[k].low);
+    const share = ((row[f] ?? columns[f].typical) - axes[k].low) / (axes[k].high - axes[k].low);
     return k === 0 ? share * canvas.width : (1 - (across === up ? 0.5 : share)) * canvas.height;
   });
   const circle = (row, filled) => {
@@ -187,7 +202,7 @@ function rgb(text) {
 function showRule() {
   const now = model.answer(cells), table = find("rule");
   const slopes = now.gradient.map((value, f) => value / model.scale[f]);
-  const raw = cells.map((cell, f) => cell ?? columns[f].fill);
+  const raw = model.rawFeatures(cells);
   const constant = now.decision - slopes.reduce((sum, slope, f) => sum + slope * raw[f], 0);
   const voting = now.taus.filter((tau) => !model.clipped || Math.abs(tau) <= 1).length;
   const members = model.weights.length > 1
@@ -197,8 +212,9 @@ function showRule() {
   const order = [...slopes.keys()].filter((f) => slopes[f] !== 0);
   order.sort((f, g) => Math.abs(now.gradient[g]) - Math.abs(now.gradient[f]));
   for (const f of order) {
-    const unit = isNominal(f) ? `${shown(raw[f])} (${shownCell(f, cells[f])})` : shown(raw[f]);
-    const texts = [columns[f].name, shown(slopes[f]), unit, shown(slopes[f] * raw[f])];
+    const [c, kind] = model.recipe[f];
+    const unit = isNominal(c) && kind === "value" ? `${shown(raw[f])} (${shownCell(c, cells[c])})` : shown(raw[f]);
+    const texts = [model.labels[f], shown(slopes[f]), unit, shown(slopes[f] * raw[f])];
     table.append(element("tr", {}, ...texts.map((text) => element("td", {textContent: text}))));
   }
   for (const [text, value] of [["constant", constant], ["decision value", now.decision]])
@@ -211,9 +227,9 @@ function showPieces() {
   find("all-text").textContent = `Compute every formula in raw units. The largest of the first group minus the largest of the second `
     + `is the decision value${model.threshold ? ` plus ${shown(model.threshold)}` : ""}. This is the whole model. Nominal values count by their place in the list, from 0.`;
   const table = find("pieces"), F = model.nFeatures;
-  table.append(element("tr", {}, ...["formula", ...columns.map((column) => column.name), "constant"].map((text) => element("th", {textContent: text}))));
+  table.append(element("tr", {}, ...["formula", ...model.labels, "constant"].map((text) => element("th", {textContent: text}))));
   for (let p = 0; p < model.nPieces; p++) {
-    const side = p < model.starts[1] ? 0 : 1, slopes = columns.map((_, f) => model.slopes[p * F + f] / model.scale[f]);
+    const side = p < model.starts[1] ? 0 : 1, slopes = model.labels.map((_, f) => model.slopes[p * F + f] / model.scale[f]);
     const constant = slopes.reduce((sum, slope, f) => sum - slope * (model.mean[f] + model.center[f] * model.scale[f]), model.offsets[p]);
     const label = `${side ? classes[0] : classes[1]} ${p - model.starts[side] + 1}`;
     const row = element("tr", {}, ...[label, ...slopes.map(shown), shown(constant)].map((text) => element("td", {textContent: text})));
@@ -228,7 +244,7 @@ function start() {
   for (const [k, name] of ["first", "second"].entries())
     document.querySelectorAll(`span.${name}, b.${name}`).forEach((span) => { span.textContent = classes[k]; });
   find("controls").append(...columns.map((_, f) => makeControl(f)));
-  const importance = columns.map((_, f) => model.offsets.reduce((sum, _, p) => sum + Math.abs(model.slopes[p * model.nFeatures + f]), 0) - (isNominal(f) ? 1e9 : 0));
+  const importance = columns.map((column, c) => model.offsets.reduce((sum, _, p) => sum + Math.abs(model.slopes[p * model.nFeatures + column.first]), 0) - (isNominal(c) ? 1e9 : 0));
   const order = [...importance.keys()].sort((f, g) => importance[g] - importance[f]);
   for (const [k, id] of ["across", "up"].entries()) {
     find(id).append(...columns.map((column, f) => element("option", {value: f, textContent: column.name})));

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +25,15 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing
 # Answers rows of raw cells, then sets the controls as a user does, and reads what the page shows.
 ANSWER = """<script>
   const rows = @ROWS@;
-  const free = columns.map((column) => column.categories === null);
   const answers = rows.map((row) => {
-    const now = model.answer(row), found = nearest(model, now, free);
+    const now = model.answer(row), found = nearest(model, now, model.freeFeatures(columns.map(() => true), row));
     return {decision: now.decision, probability: now.probability, bias: now.bias, shares: now.shares,
       distance: found && found.distance, flipped: found && flipped(model, found.z, now)};
   });
   const typed = rows.slice(0, 20).map((row) => {
     row.forEach((cell, f) => {
       const input = document.getElementById(`cell-${f}`);
+      if (isDate(f)) { set(f, cell); return; }
       input.value = cell === null ? "" : cell;
       input.dispatchEvent(new Event(columns[f].categories === null ? "input" : "change"));
     });
@@ -57,10 +58,11 @@ def in_browser(text: str, rows: list[list[float | None]], folder: Path, width: i
     return json.loads(re.findall(r'<p id="seen">(.*?)</p>', done.stdout)[-1])
 
 
-def codes(served: ServedModel, seed: int, count: int, shape: tuple[int, int]) -> tuple[np.ndarray, list]:
+def codes(served: ServedModel, seed: int, count: int, shape: tuple[int, ...]) -> tuple[np.ndarray, list]:
     """Rows as the numbers that the model sees, and as the cells of the page: codes, and null for missing cells."""
     frame = random_models.rows(np.random.default_rng(seed), count, *shape)
-    raw = served.encoder._codes(frame)[:, np.asarray(served.encoder.kept_)]
+    by_column, _ = served.encoder.read_cells(frame)
+    raw = np.column_stack([by_column[name] for name in served.columns])
     return served.numbers(frame), [[None if np.isnan(cell) else cell for cell in row] for row in raw.tolist()]
 
 
@@ -81,12 +83,26 @@ def shortest(model: Portable, z: np.ndarray, free: np.ndarray, positive: bool) -
     return best
 
 
+def free_features(model: Portable, row: list[float | None]) -> np.ndarray:
+    """The features that the page may change: numbers, unless their gap is a feature."""
+    marked = {feature.column for feature in model.features if feature.kind == "missing" and row[feature.column] is None}
+    return np.array(
+        [
+            model.columns[feature.column].kind == "numeric" and feature.kind == "value" and feature.column not in marked
+            for feature in model.features
+        ]
+    )
+
+
 @needs_browser
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", ["single", "refit", "votes"])
-def test_a_browser_computes_what_python_computes(kind, tmp_path):
-    shape = (5, 3)
-    served = random_models.served(np.random.default_rng(3), kind, *shape)
+@pytest.mark.parametrize(
+    ("kind", "encode"),
+    [("single", None), ("refit", None), ("votes", None), ("single", "auto"), ("votes", "frequency")],
+)
+def test_a_browser_computes_what_python_computes(kind, encode, tmp_path):
+    shape = (5, 3) if encode is None else (4, 3, 2)
+    served = random_models.served(np.random.default_rng(3), kind, *shape, encode=encode)
     model = portable(served)
     X, rows = codes(served, 4, 200, shape)
     seen = in_browser(explore.page(model, "random"), rows, tmp_path)
@@ -107,9 +123,10 @@ def test_a_browser_computes_what_python_computes(kind, tmp_path):
     distances = [answer["distance"] for answer in answers]
     assert all(answer["flipped"] for answer in answers if answer["distance"] is not None)
     if kind != "votes":
-        free = np.array([column.categories is None for column in model.columns])
         Z = served.rest[:-1].transform(X) - model.model.center
-        best = np.array([shortest(model, z, free, sign) for z, sign in zip(Z, positive)])
+        best = np.array(
+            [shortest(model, z, free_features(model, row), sign) for z, row, sign in zip(Z, rows, positive)]
+        )
         got = np.array([np.inf if distance is None else distance for distance in distances])
         np.testing.assert_allclose(got, best, rtol=1e-5, atol=1e-7)
     else:
@@ -120,7 +137,7 @@ def test_the_page_loads_nothing_and_no_text_ends_its_script():
     served = random_models.served(np.random.default_rng(0), "votes", 2, 2)
     model = portable(served)
     hostile = "</script><img src=x onerror=alert(1)>"
-    model.columns[0] = model.columns[0].__class__(hostile, model.columns[0].categories, model.columns[0].fill)
+    model.columns[0] = replace(model.columns[0], fitted=replace(model.columns[0].fitted, name=hostile))
     text = explore.page(model, hostile)
     assert hostile not in text
     assert not re.search(r"(src|href)=|https?://|@import|fetch\(", text.replace(r"img src=x", ""))
@@ -130,7 +147,7 @@ def test_large_models_are_stored_with_seven_digits():
     model = portable(random_models.served(np.random.default_rng(0), "single", 4, 0))
     assert explore.as_json(model)["bits"] == 64
     wide = model.model.__class__(**{**vars(model.model), "slopes": np.zeros((400, 100))})
-    assert explore.as_json(model.__class__(model.columns, model.mean, model.scale, wide))["bits"] == 32
+    assert explore.as_json(replace(model, model=wide))["bits"] == 32
 
 
 def test_the_command_writes_the_page_of_a_registered_model(registered_project, tmp_path):

@@ -21,15 +21,20 @@ from tests.support import random_models, registered
 NUMBER, NOMINAL = "größe (cm)", ["grade", "colour"]
 
 
-def shop(classifier) -> tuple[ServedModel, pd.DataFrame]:
+def shop(classifier, encode: str | None = None) -> tuple[ServedModel, pd.DataFrame]:
     frame = registered.rows(150).astype(dict.fromkeys(NOMINAL, "category"))
-    steps = [("encode", RawEncoder()), ("scale", StandardScaler()), ("model", classifier)]
+    steps = [("encode", RawEncoder(encode=encode)), ("scale", StandardScaler()), ("model", classifier)]
     return ServedModel(Pipeline(steps).fit(frame.drop(columns="sold"), frame["sold"]), None), frame.drop(columns="sold")
 
 
 @pytest.fixture(scope="module")
 def single():
     return shop(LDEPClassifier(4, 4, alpha=0.1, random_state=0))
+
+
+@pytest.fixture(scope="module")
+def one_hot():
+    return shop(LDEPClassifier(4, 4, alpha=0.1, random_state=0), "auto")
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +54,11 @@ def changed(row: pd.Series, answer: dict) -> pd.DataFrame:
     return pd.DataFrame([cells])
 
 
-@pytest.mark.parametrize("kind", ["single", "votes"])
+@pytest.mark.parametrize("kind", ["single", "one_hot", "votes"])
 @pytest.mark.parametrize("norm", ["l2", "l1", "linf"])
 def test_the_changed_row_has_the_other_class_and_choices_stay_choices(kind, norm, request):
     served, frame = request.getfixturevalue(kind)
-    rows = frame.iloc[: 8 if kind == "single" else 2]
+    rows = frame.iloc[: 2 if kind == "votes" else 8]
     answers = ask(served, rows, norm=norm, integer=[NUMBER], seconds=2)
     found = 0
     for (_, row), answer in zip(rows.iterrows(), answers):

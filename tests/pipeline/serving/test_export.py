@@ -45,8 +45,11 @@ def onnx_session(served: ServedModel) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
 
-def onnx_inputs(session: onnxruntime.InferenceSession, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+def onnx_inputs(
+    session: onnxruntime.InferenceSession, frame: pd.DataFrame, served: ServedModel
+) -> dict[str, np.ndarray]:
     columns = session.get_modelmeta().custom_metadata_map
+    frame = frame.assign(**{name: served.encoder.read_cells(frame)[0][name] for name in json.loads(columns["dates"])})
     types = {"tensor(double)": np.float64, "tensor(string)": object}
     return {
         part.name: frame[json.loads(columns[part.name])].to_numpy(types[part.type]) for part in session.get_inputs()
@@ -67,10 +70,30 @@ def test_onnx_answers_raw_rows(kind, shape):
     frame = random_models.rows(rng, 300, *shape)
     session = onnx_session(served)
     names = [output.name for output in session.get_outputs()]
-    answers = dict(zip(names, session.run(None, onnx_inputs(session, frame))))
+    answers = dict(zip(names, session.run(None, onnx_inputs(session, frame, served))))
     assert set(answers["label"]) <= set(served.classes)
     answers |= {"class": np.array([served.classes.index(label) for label in answers["label"]])}
     check_equal(answers | {"probability": answers["probabilities"][:, 1]}, expected(served, frame))
+
+
+ENCODINGS = ["auto", "ordinal", "one_hot", "frequency", {"1 colour": "frequency", "2 größe (cm)": "one_hot"}]
+
+
+@pytest.mark.parametrize("seed", range(len(ENCODINGS)))
+def test_onnx_and_c_follow_any_encoder(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    served = random_models.served(rng, ["single", "votes", "refit"][seed % 3], 3, 3, 5, ENCODINGS[seed])
+    frame = random_models.rows(rng, 300, 3, 3, 5)
+    model = portable(served)
+    exact = expected(served, frame)
+    assert exact["contributions"].shape[1] == len(model.columns) < len(model.features)
+    session = onnx_session(served)
+    names = [output.name for output in session.get_outputs()]
+    answers = dict(zip(names, session.run(None, onnx_inputs(session, frame, served))))
+    answers |= {"class": np.array([served.classes.index(label) for label in answers["label"]])}
+    check_equal(answers | {"probability": answers["probabilities"][:, 1]}, exact)
+    if c_program.compiler() is not None:
+        check_equal(c_program.answers(c_program.build(model, tmp_path), model, frame), exact)
 
 
 @needs_compiler
