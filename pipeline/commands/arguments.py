@@ -108,7 +108,7 @@ def serve(parser: ArgumentParser) -> None:
 def stream(parser: ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", type=Path, help="a .parquet file of any size")
     parser.add_argument("folder", metavar="MODEL", type=Path, help="a new folder, for `ldep score` and `mlflow models`")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the two classes")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the classes")
     parser.add_argument(
         "--ignore", action="append", default=[], metavar="COLUMN", help="a column to leave out; repeatable"
     )

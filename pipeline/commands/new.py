@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import filecmp
+import inspect as inspection
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
@@ -17,7 +19,7 @@ from pipeline.common.errors import UserError, listed
 from pipeline.common.files import replacing
 from pipeline.common.progress import duration
 from pipeline.config import catalogue, edit, paths
-from pipeline.config.params import OwnData, load
+from pipeline.config.params import OwnData, Params, load
 from pipeline.data import own_file
 from pipeline.data.profile import Profile
 from pipeline.data.profile.profile import UNBALANCED
@@ -25,7 +27,9 @@ from pipeline.data.tables import Layout, read_frame
 from pipeline.data.tables.guess import guess_layout
 from pipeline.execution import suites
 from pipeline.execution.suites import Choice
+from pipeline.fitting.models import resolve
 
+CLASS_WEIGHT = "class_weight"
 MOST_CATEGORIES = 30  # that become features of their own
 
 
@@ -55,13 +59,15 @@ def run(
     path = _in_own_folder(name, file)
     own = own.model_copy(update={"path": str(path)})
     metric = metric or suitable_metric(found)
-    choice = suites.choose(suite, load(params), found.rows, _width(frame.drop(columns=found.dropped)))
+    known = load(params)
+    choice = suites.choose(suite, known, found.rows, _width(frame.drop(columns=found.dropped)))
     edit.set_values(
         {
             ("own_data", name): own.model_dump(exclude_defaults=True),
             ("datasets",): [name],
             ("models",): choice.models,
             ("metric",): metric,
+            **(class_weights(choice.models, known) if found.smallest_class < UNBALANCED else {}),
         },
         params,
     )
@@ -72,6 +78,24 @@ def run(
 def suitable_metric(found: Profile) -> str:
     """Accuracy, unless a class is rare: a model that never predicts it would then look good."""
     return "balanced_accuracy" if found.smallest_class < UNBALANCED else "accuracy"
+
+
+def class_weights(models: Sequence[str], params: Params) -> dict[edit.Key, Any]:
+    """Changes of params.yaml that let tuning choose class weights, for the models that have them."""
+    changes: dict[edit.Key, Any] = {}
+    for model in models:
+        name = params.classifiers[model].ensemble or model  # an ensemble is one of the trials of another model
+        entry = params.classifiers[name]
+        if not entry.search or CLASS_WEIGHT in {*entry.search, *entry.params}:
+            continue
+        if CLASS_WEIGHT not in inspection.signature(resolve(entry.class_)).parameters:
+            continue
+        changes["classifiers", name, "search", CLASS_WEIGHT] = {"choices": [None, "balanced"]}
+        if entry.first:
+            weights = ["balanced" if number % 2 == 0 else None for number in range(len(entry.first))]
+            first = [{**settings, CLASS_WEIGHT: weight} for settings, weight in zip(entry.first, weights)]
+            changes["classifiers", name, "first"] = first
+    return changes
 
 
 def _width(frame: pd.DataFrame) -> int:

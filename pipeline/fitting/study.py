@@ -83,6 +83,7 @@ class TuningStudy:
     ) -> None:
         self.task, self.data, self.batch_seconds, self.on_trial = task, data, batch_seconds, on_trial
         self.trials = task.entry.trials or task.tuning.trials
+        self.classes = len(np.unique(data.y))
         self.inner_folds = inner_fold_count(data, task.fold, task.tuning.folds, task.seed)
         self.study = open_study(task.journal, task.metric)
         finished = finished_trials(self.study)
@@ -101,7 +102,7 @@ class TuningStudy:
             if self._is_used_up(finished):
                 return None
             self.trial = self._next_trial(len(finished))
-            self.settings = models.suggest(self.trial, task.entry.search)
+            self.settings = models.for_classes(models.suggest(self.trial, task.entry.search), self.classes)
             self.cost = np.zeros(2)
         return TrialTask(
             entry=task.entry,
@@ -151,10 +152,13 @@ class TuningStudy:
 
     def outcome(self) -> dict[str, Any]:
         record = outcome(self.study, self.trials, self.task.tuning.seconds, self.task.model)
-        record["chosen"] = models.from_trial(record.pop("params"), self.task.entry.search)
+        record["chosen"] = self._settings_of(record.pop("params"))
         if self.task.keep_votes:
             record["ensemble"] = self._ensemble()
         return record
+
+    def _settings_of(self, values: dict[str, Any]) -> dict[str, Any]:
+        return models.for_classes(models.from_trial(values, self.task.entry.search), self.classes)
 
     def _ensemble(self) -> dict[str, Any]:
         """Select an ensemble of the different settings of the complete trials."""
@@ -166,7 +170,7 @@ class TuningStudy:
         for trial in complete:
             stored = votes_by_setting[_identifier(trial.params)]
             parts = [ensemble.decode_votes(stored[number], len(test)) for number, test in enumerate(tests)]
-            settings = models.from_trial(trial.params, task.entry.search)
+            settings = self._settings_of(trial.params)
             candidates.setdefault(_identifier(trial.params), ensemble.Candidate(settings, np.concatenate(parts)))
         y, classes = self.data.y[np.concatenate(tests)], self.data.train_classes(task.fold)
         return ensemble.select(list(candidates.values()), y, classes)

@@ -24,8 +24,10 @@ from pipeline.execution.full_study import tune_on_all_rows
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import ensemble, inner_cv, models, seeds
 from pipeline.fitting.one_core import one_core
+from pipeline.registry import threshold
+from pipeline.registry.threshold import Threshold
 from pipeline.serving import calibration, example_row, mlflow_folder
-from pipeline.serving.calibration import Link
+from pipeline.serving.calibration import Link, Sigmoid
 from pipeline.serving.training_profile import TrainingProfile, profile_of
 
 
@@ -40,6 +42,7 @@ class FinalModel:
     data_digest: str
     training_key: str
     """The key of the cross-validation, from which the metrics and the probabilities come."""
+    threshold: Threshold | None
     key: str
 
 
@@ -54,6 +57,8 @@ class Fitted:
     link: Link | None
     class_path: str
     profile: TrainingProfile
+    threshold: float
+    """What a served model subtracts from decision values; 0 if the model itself does."""
 
 
 def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
@@ -72,6 +77,8 @@ def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
     seed = seeds.derive(params.execution.seed, dataset, model, None, "fit")
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])
+    values = results.decisions_of(model, results.read_decisions(dataset, root / paths.RESULTS))
+    chosen = threshold.choose(params.metric, params.costs, rows, values, params.register_.tolerance)
     # This key also covers the model's class and its code.
     training_key = training.make(dataset, params, rows.partition, folder, root / paths.STATE).key(model)
     key = digest(
@@ -85,8 +92,9 @@ def plan(dataset: str, model: str, params: Params, root: Path) -> FinalModel:
         params.register_.ship_code,
         params.register_.example_row,
         file_digest(paths.raw(dataset, folder)),
+        None if chosen is None else chosen.value,
     )
-    return FinalModel(dataset, model, settings, seed, data_digest, training_key, key)
+    return FinalModel(dataset, model, settings, seed, data_digest, training_key, chosen, key)
 
 
 def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
@@ -117,10 +125,14 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     if values is not None and not calibration.is_calibrated(pipe[-1]):
         tested = ~np.isnan(values).reshape(len(values), -1).any(axis=1)  # the first block by time never is
         link = calibration.fit(values[tested], rows.y[tested], pipe.classes_)
+    subtracted = 0.0
+    if work.threshold is not None:
+        link = link.shifted(work.threshold.value) if isinstance(link, Sigmoid) else link
+        subtracted = 0.0 if threshold.absorb(pipe[-1], work.threshold.value) else work.threshold.value
     whole = Pipeline([("encode", encoder), *pipe.steps])
     raw = read_raw(work.dataset, folder)
     example = example_row.choose(whole, raw, rows.y) if params.register_.example_row else None
-    return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example))
+    return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example), subtracted)
 
 
 def _existing_encoder(dataset: str, folder: Path) -> Path:

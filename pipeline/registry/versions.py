@@ -125,6 +125,7 @@ class Registry:
                 fitted.link,
                 fitted.class_path,
                 profile=fitted.profile,
+                threshold=fitted.threshold,
                 model_id=model_id,
                 ship_code=ship_code,
             )

@@ -123,7 +123,11 @@ def portable(served: ServedModel) -> Portable:
     """Return the numbers of a served model; NotExportable names what has no exported form."""
     model = piecewise(served.model)
     classes = np.array(served.classes, dtype=object)
-    return Portable(*raw_columns(served), replace(model, classes=classes, link=_link(served, model)))
+    threshold = model.threshold + served.threshold
+    return Portable(
+        *raw_columns(served),
+        replace(model, classes=classes, link=_link(served, model), threshold=threshold),
+    )
 
 
 def _link(served: ServedModel, model: Piecewise) -> Link | None:

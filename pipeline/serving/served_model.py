@@ -130,7 +130,7 @@ class ServedModel:
         if len(self.columns) < len(self.features):
             summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
             explanation = explanation._replace(contributions=summed)
-        return explanation
+        return explanation._replace(bias=explanation.bias - self.threshold) if self.threshold else explanation
 
     @property
     def _uses_sign(self) -> bool:

@@ -49,11 +49,23 @@ def run(name: str, params: Params, root: Path = Path(), promote: bool = False) -
     else:
         with file_lock.locked(root / paths.LOCKS / f"{name}.register.lock", f"the registration of {name}"):
             work = final_model.plan(name, selected.model, params, root)
-            record |= _register(work, selected, params, root, promote)
+            record |= _threshold_record(work) | _register(work, selected, params, root, promote)
     if name in params.own_data:  # the report of an own data set takes a closer look at its model
         record["examination"] = examine(name, selected.model, params.metric, table, params, root)
     write_json(root / paths.REGISTRY / f"{name}.json", record, infinite=True)
     return record
+
+
+def _threshold_record(work: FinalModel) -> dict[str, Any]:
+    """The threshold of the decision value, and the metric on unseen rows with it and with 0."""
+    threshold = work.threshold
+    if threshold is None:
+        return {"threshold": None}
+    return {
+        "threshold": threshold.value,
+        "metric_at_threshold": threshold.metric_at_threshold,
+        "metric_at_default": threshold.metric_at_default,
+    }
 
 
 def _register(work: FinalModel, selected: Selection, params: Params, root: Path, promote: bool) -> dict[str, Any]:
@@ -169,6 +181,16 @@ class _Registration:
         now = "no version" if holder is None else f"version {holder.version}"
         return alias, f"{now} is the champion now; the decision for this version was {tags[versions.DECISION]}: {why}"
 
+    def _threshold_text(self) -> str:
+        threshold = self.work.threshold
+        if threshold is None:
+            return "The threshold of its decision value is that of the model."
+        return (
+            f"The threshold of its decision value is {threshold.value:.4g}. On unseen rows of all folds together "
+            f"{self.params.metric} is {threshold.metric_at_threshold:.4f} with it, and "
+            f"{threshold.metric_at_default:.4f} without it."
+        )
+
     def _description(self, why: str) -> str:
         metrics = ", ".join(f"{name} {value:.4f}" for name, value in self.selected.metrics.items())
         ranking = ", ".join(f"{model} {value:.4f}" for model, value in self.selected.ranking.items())
@@ -178,6 +200,7 @@ class _Registration:
                 "imputer and scaler are inside.",
                 f"Cross-validation, mean over the folds: {metrics}. Candidates: {ranking}.",
                 f"Settings: `{json.dumps(self.work.settings)}`.",
+                self._threshold_text(),
                 f"Decision: {why}.",
                 'It answers the class; with `"params": {"output": "full"}` also score, probability and explanation.',
             ]

@@ -46,6 +46,16 @@ def test_a_file_becomes_a_data_set(project, capsys):
     assert main(["fetch"]) == 0
 
 
+def test_with_a_rare_class_tuning_may_choose_class_weights(project):
+    assert main(["new", "mine", "mine.csv", "--target", "label", "--suite", "standard"]) == 0
+    values = params.load(project / "params.yaml")
+    tuned = next(values.classifiers[model].ensemble or model for model in values.models if "ldep" in model)
+    entry = values.classifiers[tuned]
+    if entry.search:
+        assert entry.search["class_weight"].choices == [None, "balanced"]
+        assert {settings["class_weight"] for settings in entry.first} == {None, "balanced"}
+
+
 def test_inspect_prints_the_profile_and_writes_it(project, capsys):
     assert main(["inspect", "mine.csv", "--json", "profile.json"]) == 0
     printed = capsys.readouterr().out
@@ -61,7 +71,7 @@ def test_inspect_prints_the_profile_and_writes_it(project, capsys):
         (["new", "../x", "mine.csv", "--target", "label"], "cannot be the name of a data set"),
         (["new", "mine", "mine.csv", "--target", "lable"], "there is no target column 'lable'"),
         (["new", "mine", "absent.csv", "--target", "label"], "there is no such file"),
-        (["new", "mine", "mine.csv", "--target", "size"], "classes, not two"),
+        (["new", "mine", "mine.csv", "--target", "size"], "classes of the target 'size' have a single row"),
         (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "'metric'"),
         (["inspect", "absent.csv"], "there is no such file"),
     ],
