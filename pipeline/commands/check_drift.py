@@ -52,6 +52,10 @@ def run(
     print(f"{source}: {check.rows} rows, compared with the {profile.rows} rows of training.\n")
     print(text_table(result))
     print(f"{len(moved)} of {len(result)} columns moved." if moved else "No column moved.")
+    if any(column.psi >= drift.PSI_LIMIT and not column.reasons for column in result):
+        print(
+            f"A PSI of {drift.PSI_LIMIT} or more without a remark is explained by chance: few rows, or many categories."
+        )
     if check.rows < FEW_ROWS:
         print(f"With fewer than {FEW_ROWS} rows, chance explains all but the largest differences.")
     if out is not None:

@@ -17,6 +17,7 @@ reported in at most `LEVEL` of the files.
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from pipeline.encoding import dates
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving.training_profile import ColumnProfile, TrainingProfile
 
@@ -107,9 +109,13 @@ class DriftCheck:
         return float(stats.fisher_exact([rows, present]).pvalue)
 
     def _unseen_p(self, column: ColumnProfile, now: _Counts, level: float) -> float:
-        """Test against the largest share that the number of categories with a single row makes plausible."""
-        single = stats.chi2.ppf(1 - level, 2 * (column.single + 1)) / 2  # the upper limit of a Poisson mean
-        expected = min(single / max(self.profile.rows, 1), 1.0)
+        """Test against the largest share that training makes plausible.
+
+        It is that of its own unknown values, and of categories with a single row.
+        """
+        count = column.unknown + column.single
+        plausible = stats.chi2.ppf(1 - level, 2 * (count + 1)) / 2  # the upper limit of a Poisson mean
+        expected = min(plausible / max(self.profile.rows, 1), 1.0)
         return float(stats.binom.sf(now.unseen - 1, self.rows, expected))
 
     def _moved_most(self, column: ColumnProfile, now: np.ndarray) -> str:
@@ -127,13 +133,19 @@ class DriftCheck:
             return f"'{categories[column.codes[bin_]]}'"
         first = column.edges[bin_ - 1] if bin_ > 0 else None
         last = column.edges[bin_] if bin_ < len(column.edges) else None
-        if first is None or last is None:
-            return "all values" if first is None and last is None else _one_sided(first, last)
-        return f"{first:.4g}" if last == np.nextafter(first, np.inf) else f"{first:.4g} to {last:.4g}"
+        if first is None:
+            return "all values" if last is None else f"below {_shown(last, column.kind)}"
+        if last is None:
+            return f"from {_shown(first, column.kind)}"
+        is_point = last == np.nextafter(first, np.inf)
+        return _shown(first, column.kind) + ("" if is_point else f" to {_shown(last, column.kind)}")
 
 
-def _one_sided(first: float | None, last: float | None) -> str:
-    return f"below {last:.4g}" if first is None else f"from {first:.4g}"
+def _shown(edge: float, kind: str) -> str:
+    """Return an edge as text; a date has a moment, in seconds."""
+    if kind != "date":
+        return f"{edge:.4g}"
+    return (dates.ORIGIN + datetime.timedelta(seconds=edge)).isoformat(sep=" ").removesuffix(" 00:00:00")
 
 
 def _rank(drift: ColumnDrift) -> tuple[bool, float]:

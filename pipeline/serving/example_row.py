@@ -22,7 +22,8 @@ def choose(pipe: Pipeline, frame: pd.DataFrame, y: np.ndarray) -> dict[str, Any]
     `pipe` begins with the encoder; `frame` holds raw rows. A condition that no row meets is dropped.
     """
     columns = pipe[0].columns_
-    gaps = frame[columns].isna().sum(axis=1).to_numpy()
+    codes, _ = pipe[0].read_cells(frame)
+    gaps = np.isnan([*codes.values()]).sum(axis=0)
     rows = np.flatnonzero(gaps == gaps.min())[:MOST_ROWS]
     X = pipe[0].transform(frame.iloc[rows])
     right = np.asarray(pipe[1:].predict(X) == np.asarray(y)[rows])

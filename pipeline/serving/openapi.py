@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldep.exact.domain import NORMS
+from pipeline.encoding.columns import Date, FittedColumn, Numeric
 from pipeline.serving import counterfactual_answers
 from pipeline.serving.served_model import OUTPUTS, ServedModel
 
@@ -87,30 +88,26 @@ def _error(description: str) -> dict[str, Any]:
 
 
 def _row(model: ServedModel, example: dict[str, Any]) -> dict[str, Any]:
-    encoder = model.encoder
-    properties = {
-        name: _column(encoder.kinds[name], categories)
-        for name, categories in zip(encoder.columns_, encoder.categories_)
-    }
     return {
         "type": "object",
-        "properties": properties,
-        "required": list(encoder.columns_),
+        "properties": {column.name: _column(column) for column in model.encoder.fitted_},
+        "required": list(model.encoder.columns_),
         "description": "A raw row. Other columns are ignored.",
         "examples": [example],
     }
 
 
-def _column(kind: str, categories: list[str] | None) -> dict[str, Any]:
+def _column(column: FittedColumn) -> dict[str, Any]:
     """The schema of a column. Cells of text that read as a number, or as a category, are accepted as well."""
-    if categories is not None and len(categories) <= MOST_CATEGORIES:
-        return {"enum": [*categories, None], "description": "Any other value is taken as missing."}
-    if categories is not None:
-        description = f"One of {len(categories)} categories. Any other value is taken as missing."
+    if isinstance(column, Numeric):
+        return {"type": ["number", "null"] if column.spelling is None else ["number", "string", "null"]}
+    if isinstance(column, Date):
+        description = f"A date, written {column.form}. Any other text is taken as missing."
         return {"type": ["string", "null"], "description": description}
-    if kind == "numeric":
-        return {"type": ["number", "null"]}
-    return {"type": ["string", "null"], "description": f"A {kind}."}
+    if len(column.categories) <= MOST_CATEGORIES:
+        return {"enum": [*column.categories, None], "description": "Any other value is taken as missing."}
+    description = f"One of {len(column.categories)} categories. Any other value is taken as missing."
+    return {"type": ["string", "null"], "description": description}
 
 
 def _params() -> dict[str, Any]:

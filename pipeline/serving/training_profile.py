@@ -10,7 +10,7 @@ Any other column has bins between quantiles; a value that is more frequent than 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ class ColumnProfile:
         Cells by bin.
     missing : int
         Cells without a value.
+    unknown : int
+        Cells whose value was taken as missing, such as a date with a typing error.
     single : int
         Categories that occur in one row. Their share estimates how many later rows have a category never seen.
     """
@@ -52,6 +54,7 @@ class ColumnProfile:
     codes: list[int]
     counts: list[int]
     missing: int
+    unknown: int
     single: int
 
     def count(self, codes: np.ndarray) -> np.ndarray:
@@ -93,14 +96,15 @@ class TrainingProfile:
 
 def profile_of(encoder: RawEncoder, frame: pd.DataFrame, example: dict[str, Any] | None = None) -> TrainingProfile:
     """Return the profile of raw rows as a fitted encoder reads them."""
-    codes, _ = encoder.read_cells(frame)
+    codes, report = encoder.read_cells(frame)
     kinds = encoder.kinds
-    return TrainingProfile(len(frame), [_profile(name, kinds[name], codes[name]) for name in codes], example)
+    columns = [_profile(name, kinds[name], codes[name], len(report.get(name, ()))) for name in codes]
+    return TrainingProfile(len(frame), columns, example)
 
 
-def _profile(name: str, kind: str, codes: np.ndarray) -> ColumnProfile:
+def _profile(name: str, kind: str, codes: np.ndarray, unknown: int) -> ColumnProfile:
     values = codes[~np.isnan(codes)]
-    missing = len(codes) - len(values)
+    missing = len(codes) - len(values) - unknown
     distinct, counts = np.unique(values, return_counts=True)
     single = int((counts == 1).sum()) if kind == "nominal" else 0
     frequent: list[int] = []
@@ -110,8 +114,9 @@ def _profile(name: str, kind: str, codes: np.ndarray) -> ColumnProfile:
         frequent = [int(code) for code in distinct[by_count]]
     elif len(distinct):
         edges = _edges(values, distinct)
-    empty = ColumnProfile(name, kind, edges, frequent, [0] * (max(len(edges), len(frequent)) + 1), missing, single)
-    return ColumnProfile(name, kind, edges, frequent, empty.count(codes).tolist(), missing, single)
+    bins = max(len(edges), len(frequent)) + 1
+    empty = ColumnProfile(name, kind, edges, frequent, [0] * bins, missing, unknown, single)
+    return replace(empty, counts=empty.count(codes).tolist())
 
 
 def _edges(values: np.ndarray, distinct: np.ndarray) -> list[float]:

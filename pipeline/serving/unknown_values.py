@@ -32,7 +32,9 @@ def refuse(frame: pd.DataFrame, report: Report) -> None:
         return
     row, column = min((int(rows[0]), name) for name, rows in report.items())
     value = short(repr(frame[column].iloc[row]))
-    raise CellError(row, column, f"{value} is not a value that the model knows, and strict mode takes none as missing.")
+    raise CellError(
+        row, column, f"{value} is not a value that the model knows; strict mode does not take it as missing."
+    )
 
 
 def header(report: Report) -> str:

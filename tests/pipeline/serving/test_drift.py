@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving import drift
-from pipeline.serving.drift import ColumnDrift, DriftCheck
+from pipeline.serving.drift import UNSEEN_LIMIT, ColumnDrift, DriftCheck
 from pipeline.serving.training_profile import TrainingProfile, profile_of
 
 CITIES = [f"city {number}" for number in range(60)]
@@ -108,6 +108,23 @@ def test_rows_may_arrive_in_parts():
 def test_a_column_that_was_always_empty_is_reported_when_it_has_values():
     before = pd.DataFrame({"x": np.arange(200.0), "new": np.full(200, np.nan)})
     assert moved(before, before.assign(new=1.0)) == {"new"}
+
+
+def test_dates_are_compared_and_shown_as_dates_and_known_typing_errors_are_not_new():
+    days = pd.date_range("2020-01-01", periods=400).strftime("%Y-%m-%d").tolist()
+    before = pd.DataFrame({"day": pd.Categorical([*days, *["2020-13-32"] * 12])})
+    encoder = RawEncoder(encode="auto").fit(before)
+    check = DriftCheck(encoder, profile_of(encoder, before))
+    check.add(before)
+    (same,) = check.result()
+    assert (same.kind, same.psi, same.unseen > UNSEEN_LIMIT, same.reasons) == ("date", 0.0, True, [])
+    check = DriftCheck(encoder, profile_of(encoder, before))
+    check.add(pd.DataFrame({"day": [*days[-60:] * 3, *["soon"] * 60]}))
+    (moved,) = check.result()
+    assert moved.reasons == [
+        "from 2020-12-25: 10.2% -> 68.3% of the values",
+        "unseen values in 25.0% of the rows: soon",
+    ]
 
 
 def test_few_rows_are_not_enough_for_a_report():

@@ -32,12 +32,15 @@ def accepts(schema: dict[str, Any], value: Any) -> bool:
 
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
-    return registered.rows(90).astype({"grade": "category", "colour": "category"})
+    rows = registered.rows(90)
+    rows.insert(0, "day", pd.date_range("2024-01-01", periods=90).strftime("%d.%m.%Y"))
+    rows.insert(0, "price", [f"{number % 7},50 %" for number in range(90)])
+    return rows.astype({"price": "category", "day": "category", "grade": "category", "colour": "category"})
 
 
 @pytest.fixture(scope="module")
 def pipe(frame: pd.DataFrame) -> Pipeline:
-    steps = [("encode", RawEncoder()), ("model", LogisticRegression())]
+    steps = [("encode", RawEncoder(encode="auto")), ("model", LogisticRegression())]
     return Pipeline(steps).fit(frame.drop(columns="sold"), frame["sold"].to_numpy(dtype=str))
 
 
