@@ -23,12 +23,12 @@ class Suite:
 SUITES = {
     "quick": Suite(("logistic", "ldep_cv", "extra_trees"), 60),
     "standard": Suite(
-        ("logistic", "ldep_cv", "hist_gradient_boosting", "extra_trees", "mlp", "ldep", "rbf_svc"),
+        ("logistic", "ldep_cv", "hist_gradient_boosting", "extra_trees", "mlp", "rbf_svc", "ldep"),
         300,
     ),
     "full": Suite(
         (
-            *("logistic", "ldep_cv", "hist_gradient_boosting", "extra_trees", "mlp", "ldep", "rbf_svc"),
+            *("logistic", "ldep_cv", "hist_gradient_boosting", "extra_trees", "mlp", "rbf_svc", "ldep"),
             *("random_forest", "mlp_tuned", "rbf_svc_tuned"),
         ),
         3600,
