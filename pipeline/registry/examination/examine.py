@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.common import progress
 from pipeline.common.digests import digest, file_digest
 from pipeline.common.errors import first_line
 from pipeline.config import paths
@@ -61,7 +62,8 @@ def examine(dataset: str, model: str, metric: str, table: pd.DataFrame, params: 
             metric=metric,
             costs=params.costs,
         )
-        record = examine_fold(task, json.loads(fitted["settings"]), subject)
+        with progress.of_one_step(f"{dataset}: examining {model}"):
+            record = examine_fold(task, json.loads(fitted["settings"]), subject)
         store.put(key, record)
     return record
 
