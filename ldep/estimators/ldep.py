@@ -290,7 +290,22 @@ class LDEPClassifier(LinearPiecesClassifier):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column per class, in the order of `classes_`. The class with the largest one is predicted.
         """
-        decision = self.decision_function(X)
+        return self.probabilities_at(self.decision_function(X))
+
+    @available_if(_has_probability)
+    def probabilities_at(self, decision):
+        """Compute the probabilities of the classes from decision values that are known already.
+
+        Parameters
+        ----------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What `decision_function` returned.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            What `predict_proba` returns for the same rows.
+        """
         return class_probabilities(leads(decision), self.slope_)
 
     def _check_sparse_settings(self, options: dict) -> None:

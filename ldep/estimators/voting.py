@@ -133,7 +133,21 @@ class VotingClassifier(ExactAnswers, ExportMixin, TauClassifier):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column per class, in the order of `classes_`. The class with the larger one is predicted.
         """
-        decision = self.decision_function(X)
+        return self.probabilities_at(self.decision_function(X))
+
+    def probabilities_at(self, decision):
+        """Compute the probabilities of the classes from decision values that are known already.
+
+        Parameters
+        ----------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What `decision_function` returned.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            What `predict_proba` returns for the same rows.
+        """
         if len(self.classes_) > 2:
             if self._clipped:
                 return vote_probabilities(decision / self.class_factors_, *self.link_)

@@ -103,6 +103,8 @@ class ServedModel:
             values = values - self.threshold
             if self._uses_sign:
                 return (values >= 0).astype(np.int8), values
+        if values is not None and values.ndim == 2 and isinstance(self.model, TauClassifier):
+            return values.argmax(axis=1), values
         return self._predicted(X), values
 
     def probability(self, X: np.ndarray, values: np.ndarray | None) -> np.ndarray | None:
@@ -113,7 +115,10 @@ class ServedModel:
         if calibration.is_calibrated(self.model):
             if not len(X):
                 return np.zeros(self._shape(0))
-            probability = self.rest.predict_proba(X)
+            if isinstance(self.model, TauClassifier) and values is not None:  # its models need not vote again
+                probability = self.model.probabilities_at(values + self.threshold if values.ndim == 1 else values)
+            else:
+                probability = self.rest.predict_proba(X)
             return probability[:, 1] if probability.shape[1] == 2 else probability
         return None if values is None or self.link is None else self.link(values)
 

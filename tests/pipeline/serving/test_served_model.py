@@ -6,11 +6,16 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
+from ldep import LDEPClassifierCV
 from pipeline.config import params
+from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting import models
 from pipeline.fitting.specs import Impute
 from pipeline.serving import calibration, served_model
@@ -51,6 +56,31 @@ def test_every_classifier_of_the_parameter_file_can_be_stored_and_answers_the_sa
     loaded = served_model.load(tmp_path)
     made = served_model.ServedModel(whole, calibration.Sigmoid(1.0, 0.0))
     assert loaded.predict(frame, {"output": "full"}) == made.predict(frame, {"output": "full"})
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_models_of_a_self_tuning_model_vote_once_per_answer(classes, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"])
+    y = np.digitize(frame["a"] + frame["b"], [-0.5, 0.5][: classes - 1]).astype(str)
+    pipe = Pipeline(
+        [("encode", RawEncoder()), ("scale", StandardScaler()), ("model", LDEPClassifierCV(random_state=0))]
+    )
+    served = served_model.ServedModel(pipe.fit(frame, y), None)
+    probability = pipe.predict_proba(frame)
+    votes = []
+    count = LDEPClassifierCV._tau
+
+    def counted(model, X):
+        votes.append(len(X))
+        return count(model, X)
+
+    monkeypatch.setattr(LDEPClassifierCV, "_tau", counted)
+    answers = served.predict(frame, {"output": "scores"})
+    assert votes == [90]
+    shares = [list(answer["probability"].values()) for answer in answers]
+    np.testing.assert_allclose(shares, probability, rtol=1e-12)
+    assert [answer["class"] for answer in answers] == pipe.predict(frame).tolist()
 
 
 def test_a_self_tuning_model_answers_with_its_own_probabilities_and_an_exact_explanation(tmp_path):
