@@ -76,14 +76,8 @@ serve-test: $(READY) ## load a registered model in an environment built from its
 scale-test: $(READY) ## a shared server on PostgreSQL and its outage, a full disk, two runs at once (ten minutes)
 	python -m pytest -m slow tests/scale
 
-ui: $(READY) ## open the MLflow UI on MLFLOW_TRACKING_URI, or on the runs of this folder
-	@# Nobody can upload artifacts or start jobs through it: docs/serving.md#signatures. A server has a UI of its own.
-	@case "$${MLFLOW_TRACKING_URI:-}" in \
-	  http://*|https://*) sed 's#//[^/@]*@#//#; s#^#The tracking server has its own UI. Open #' <<< "$$MLFLOW_TRACKING_URI" ;; \
-	  *) echo "Open http://127.0.0.1:5000/#/experiments?workflowType=machine_learning"; \
-	    MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false mlflow ui --no-serve-artifacts --workers 1 \
-	      --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" ;; \
-	esac
+ui: $(READY) ## MLflow's UI on MLFLOW_TRACKING_URI, or on the runs of this folder; prints the address to open
+	@ldep ui
 
 ui-test: $(READY) ## check the pages of the UI in headless Chromium (IMAGES=1 writes docs/images/)
 	@test -f mlflow.db || { echo "There are no runs to look at: mlflow.db does not exist. Run: make repro" >&2; exit 1; }

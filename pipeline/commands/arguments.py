@@ -81,6 +81,10 @@ def guessed_layout(parser: ArgumentParser) -> None:
     parser.add_argument("--encoding", help="encoding of a .csv or .arff file (default: guessed)")
 
 
+def ui(parser: ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=5000, help="port on localhost (default: 5000)")
+
+
 def serve(parser: ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="DATASET", help="the data set whose model is served, or a folder of `ldep stream`"

@@ -37,7 +37,7 @@ def run(name: str, alias: str, options: Options, root: Path = Path()) -> None:
 
     `name` is a data set, or the folder of a model that `ldep stream` wrote.
     """
-    _check_port(options.port)
+    check_port(options.port)
     if options.request_log is not None:
         options.request_log.check()
     uri = name if Path(name, "MLmodel").is_file() else f"models:/{versions.name_of(name)}@{alias}"
@@ -60,7 +60,7 @@ def run(name: str, alias: str, options: Options, root: Path = Path()) -> None:
         )
 
 
-def _check_port(port: int) -> None:
+def check_port(port: int) -> None:
     """Report a port that cannot be used before the seconds that loading takes."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

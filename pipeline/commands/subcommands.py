@@ -181,6 +181,13 @@ def run_serve(args: Namespace) -> None:
     serve.run(args.name, args.alias, options)
 
 
+def run_ui(args: Namespace) -> None:
+    from pipeline.commands import ui
+    from pipeline.config import params
+
+    ui.run(params.load(args.params).tracking.experiment, args.port)
+
+
 def run_stream(args: Namespace) -> None:
     from pipeline.commands import stream
 
@@ -298,6 +305,13 @@ OTHER_COMMANDS = (
         (arguments.serve,),
         "serve the champion of a data set over HTTP, with a curl command to try it",
         "ldep serve banana",
+    ),
+    Command(
+        "ui",
+        run_ui,
+        (arguments.ui, arguments.params),
+        "open MLflow's UI on the runs, grouped by data set; print its address",
+        "ldep ui",
     ),
     Command(
         "stream",

@@ -14,9 +14,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 VIEW = "mlflow.sharedViewState."  # a tag; the name of the view follows
 KIND, KIND_OF_TRAINING = "mlflow.experimentKind", "custom_model_development"
+# Columns by their names inside the UI: ticks, name, time of creation, duration. Without an order it sorts them by name.
+FIRST_COLUMNS, LAST_COLUMNS = ("1", "attributes.`Run Name`", "runDateAndNestInfo"), ("duration",)
+NARROW = 75  # pixels
 SHARE_KEY, WORKFLOW, WORKFLOW_OF_TRAINING = "viewStateShareKey", "workflowType", "machine_learning"
 
 
@@ -25,37 +29,51 @@ def link(experiment: str, view: str) -> str:
     return f"#/experiments/{experiment}/runs?{SHARE_KEY}={view}&{WORKFLOW}={WORKFLOW_OF_TRAINING}"
 
 
-def grouped_view(title: str, tag: str, columns: Sequence[str], ascending: bool) -> str:
-    """A view of the runs, grouped by the value of a tag, with some columns, sorted by the first of them."""
-    saved = json.dumps(state(tag, columns, ascending))
-    return json.dumps({"name": title, "createdAt": int(time.time() * 1000), "state": saved})
+@dataclass(frozen=True)
+class GroupedView:
+    """A view of the runs, grouped by the value of a tag and sorted by a metric; `flag` is a tag shown beside the names.
 
+    `summary` is what the row of a group shows of its runs: "average", "min" or "max".
+    """
 
-def state(tag: str, columns: Sequence[str], ascending: bool) -> dict[str, object]:
-    """Every field that the UI saves, whether or not it matters here: the UI does not fill in missing ones."""
-    return {
-        "searchFilter": "",
-        "orderByKey": columns[0],
-        "orderByAsc": ascending,
-        "startTime": "ALL",
-        "lifecycleFilter": "Active",
-        "modelVersionFilter": "All Runs",
-        "datasetsFilter": [],
-        "selectedColumns": list(columns),
-        "columnOrder": [],
-        "columnWidths": {},
-        "runsExpanded": {},
-        "runsPinned": [],
-        "runsHidden": [],
-        "runsVisibilityMap": {},
-        "runsHiddenMode": "SHOW_ALL",
-        "viewMaximized": False,
-        "runListHidden": False,
-        "isAccordionReordered": False,
-        "useGroupedValuesInCharts": True,
-        "hideEmptyCharts": True,
-        "groupBy": {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": tag}]},
-        "groupsExpanded": {},
-        "autoRefreshEnabled": True,
-        "globalLineChartConfig": {"xAxisKey": "step", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
-    }
+    title: str
+    tag: str
+    flag: str
+    metrics: Sequence[str]
+    ascending: bool
+    summary: str
+
+    def text(self) -> str:
+        """The value of the view's tag."""
+        saved = json.dumps(self.state())
+        return json.dumps({"name": self.title, "createdAt": int(time.time() * 1000), "state": saved})
+
+    def state(self) -> dict[str, object]:
+        """Every field that the UI saves, whether or not it matters here: the UI does not fill in missing ones."""
+        flag, metrics = f"tags.`{self.flag}`", [f"metrics.`{name}`" for name in self.metrics]
+        return {
+            "searchFilter": "",
+            "orderByKey": metrics[0],
+            "orderByAsc": self.ascending,
+            "startTime": "ALL",
+            "lifecycleFilter": "Active",
+            "modelVersionFilter": "All Runs",
+            "datasetsFilter": [],
+            "selectedColumns": [flag, *metrics],
+            "columnOrder": [*FIRST_COLUMNS, flag, *metrics, *LAST_COLUMNS],
+            "columnWidths": {flag: NARROW},
+            "runsExpanded": {},
+            "runsPinned": [],
+            "runsHidden": [],
+            "runsVisibilityMap": {},
+            "runsHiddenMode": "SHOW_ALL",
+            "viewMaximized": False,
+            "runListHidden": False,
+            "isAccordionReordered": False,
+            "useGroupedValuesInCharts": True,
+            "hideEmptyCharts": True,
+            "groupBy": {"aggregateFunction": self.summary, "groupByKeys": [{"mode": "tag", "groupByData": self.tag}]},
+            "groupsExpanded": {},
+            "autoRefreshEnabled": True,
+            "globalLineChartConfig": {"xAxisKey": "step", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
+        }

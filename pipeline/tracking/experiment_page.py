@@ -52,17 +52,18 @@ def describe(client: mlflow.MlflowClient, experiment: str, tags: Mapping[str, st
     client.set_experiment_tag(experiment, NOTE, note)  # last: the note marks the page as complete
 
 
-def columns(metric: str) -> list[str]:
-    """The columns of a view: few of them, the metric that decides first."""
-    names = dict.fromkeys([metric, f"{metric}_std", DEFAULT, "tune_cpu_seconds", "fit_cpu_seconds"])
-    return [*(f"metrics.`{name}`" for name in names), f"tags.`{WINNER}`"]
+def shown_metrics(metric: str) -> list[str]:
+    """The metrics of a view: few of them, the one that decides first."""
+    return list(dict.fromkeys([metric, f"{metric}_std", DEFAULT, "tune_cpu_seconds", "fit_cpu_seconds"]))
 
 
 def _write_views(client: mlflow.MlflowClient, experiment: str, metric: str) -> None:
-    ascending = not METRICS[metric].higher_is_better
-    for name, tag, title in (
-        (BY_DATASET, DATASET, "Models of each data set"),
-        (BY_MODEL, MODEL, "Models over the data sets"),
-    ):
-        view = mlflow_ui.grouped_view(title, tag, columns(metric), ascending)
-        client.set_experiment_tag(experiment, mlflow_ui.VIEW + name, view)
+    ascending, shown = not METRICS[metric].higher_is_better, shown_metrics(metric)
+    best = "min" if ascending else "max"
+    # The row of a data set shows its best model, the row of a model its mean over the data sets.
+    views = {
+        BY_DATASET: mlflow_ui.GroupedView("Models of each data set", DATASET, WINNER, shown, ascending, best),
+        BY_MODEL: mlflow_ui.GroupedView("Models over the data sets", MODEL, WINNER, shown, ascending, "average"),
+    }
+    for name, view in views.items():
+        client.set_experiment_tag(experiment, mlflow_ui.VIEW + name, view.text())

@@ -16,7 +16,9 @@ NAMES = {
     mlflow_ui.SHARE_KEY,
     mlflow_ui.WORKFLOW,
     mlflow_ui.WORKFLOW_OF_TRAINING,
-    *mlflow_ui.state("dataset", ["metrics.`accuracy`"], ascending=False),
+    *mlflow_ui.GroupedView("title", "dataset", "winner", ["accuracy"], ascending=False, summary="max").state(),
+    "Run Name",
+    "runDateAndNestInfo",
 }
 
 

@@ -23,7 +23,10 @@ def test_the_experiment_has_a_note_and_views_that_are_not_overwritten(client, ro
         state = json.loads(json.loads(experiment.tags[f"mlflow.sharedViewState.{view}"])["state"])
         assert state["groupBy"]["groupByKeys"] == [{"mode": "tag", "groupByData": tag}]
         logged = tracked.runs(client)["ldep"].data.metrics
-        assert all(column.removeprefix("metrics.").strip("`") in logged for column in state["selectedColumns"])
+        metrics = [column for column in state["selectedColumns"] if column.startswith("metrics.")]
+        assert all(column.removeprefix("metrics.").strip("`") in logged for column in metrics)
+        assert state["orderByKey"] == metrics[0] == "metrics.`accuracy`"
+        assert set(state["selectedColumns"]) <= set(state["columnOrder"])
     client.set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "mine")
     connection.connect("suite", root)
     assert client.get_experiment_by_name("suite").tags["mlflow.note.content"] == "mine"
