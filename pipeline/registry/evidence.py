@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
     raw = read_raw(name, folder)
     table = results.read(name, root / paths.RESULTS)
     labels, counts = np.unique(data.y, return_counts=True)
-    scores = _scores(results.read_decisions(name, root / paths.RESULTS), list(labels))
+    scores = _scores(results.read_decisions(name, root / paths.RESULTS), table["model"].unique())
     probabilities = {model: _probabilities(values, data) for model, values in scores.items()}
     metric = record["metric"] if record is not None else params.metric
     found = profile(raw)
@@ -60,30 +60,30 @@ def _metric_text(name: str) -> MetricText:
     return MetricText(name, metric.meaning, metric.higher_is_better, metric.low, metric.high)
 
 
-def _scores(decisions: pd.DataFrame, labels: list[str]) -> dict[str, np.ndarray]:
+def _scores(decisions: pd.DataFrame, models: Iterable[str]) -> dict[str, np.ndarray]:
     """{model: one column per class}. With two classes these are -d/2 and d/2 for the decision value d."""
-    if len(labels) == 2:
-        return {
-            str(model): np.column_stack([-decisions[model] / 2, decisions[model] / 2]) for model in decisions.columns
-        }
-    models = dict.fromkeys(str(column).partition(results.BY_CLASS)[0] for column in decisions.columns)
-    scores = {model: results.decisions_of(model, decisions) for model in models}
-    return {model: values for model, values in scores.items() if values is not None}
+    scores = {}
+    for model in models:
+        values = results.decisions_of(model, decisions)
+        if values is not None:
+            scores[model] = values if values.ndim == 2 else np.column_stack([-values / 2, values / 2])
+    return scores
 
 
 def _probabilities(scores: np.ndarray, data: TrainingData) -> np.ndarray | None:
     """The probability of each class, by a sigmoid or softmax that was fitted without the rows of the fold."""
-    classes = np.unique(data.y)
-    decision = scores[:, 1] - scores[:, 0] if len(classes) == 2 else scores
+    labels = np.unique(data.y)
+    decisions = scores if len(labels) > 2 else scores[:, 1] - scores[:, 0]
     tested = np.isfinite(scores).all(axis=1)
-    probability = np.full_like(decision, np.nan)
+    probabilities = np.full(scores.shape, np.nan)
     for fold in range(data.partition.folds_per_repeat):
         inside = tested & data.test_rows(fold)
         outside = tested & ~inside
-        if len(np.unique(data.y[outside])) < len(classes):
+        if len(np.unique(data.y[outside])) < 2:
             return None
-        probability[inside] = calibration.fit(decision[outside], data.y[outside], classes)(decision[inside])
-    return probability if probability.ndim == 2 else np.column_stack([1 - probability, probability])
+        values = calibration.fit(decisions[outside], data.y[outside], labels)(decisions[inside])
+        probabilities[inside] = values if values.ndim == 2 else np.column_stack([1 - values, values])
+    return probabilities
 
 
 def _test_share(data: TrainingData) -> float:
