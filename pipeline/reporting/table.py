@@ -58,6 +58,20 @@ class Table:
         return [*self.rows, *self.summary_rows]
 
 
+def without_empty_columns(table: Table) -> Table:
+    """The same table without columns that have no text in any row; the first column stays."""
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if place == 0 or not table.rows or any(row[place].text for row in table.all_rows)
+    ]
+    return Table(
+        [table.columns[place] for place in kept],
+        [[row[place] for place in kept] for row in table.rows],
+        [[row[place] for place in kept] for row in table.summary_rows],
+    )
+
+
 def missing(text: str = MISSING) -> Cell:
     """A cell without a value, in a column of numbers."""
     return Cell(text, "")

@@ -57,7 +57,7 @@ def examine(dataset: str, model: str, metric: str, table: pd.DataFrame, params: 
         subject = Subject(
             data=data,
             raw=read_raw(dataset, root / paths.DATA),
-            sources=_sources(dataset, data.columns, root / paths.DATA),
+            sources=RawEncoder.load(paths.encoder(dataset, root / paths.DATA)).source_columns,
             fold=fold,
             metric=metric,
             costs=params.costs,
@@ -101,9 +101,3 @@ def _fold(data: TrainingData) -> int:
 
 def _reason(part: str, error: Exception) -> str:
     return f"{part}: {type(error).__name__}: {first_line(error)}"
-
-
-def _sources(dataset: str, columns: list[str], folder: Path) -> list[str]:
-    """The raw column of each feature."""
-    encoder = RawEncoder.load(paths.encoder(dataset, folder))
-    return list(getattr(encoder, "source_columns", columns))

@@ -16,8 +16,11 @@ FEWEST_PER_CLASS = 3
 def learning_curve(task: FitTask, settings: dict[str, Any], subject: Subject, pipe: Any) -> list[dict[str, float]]:
     """The score of models that were fitted on 10, 30 and 100 % of the training rows; `pipe` is the last of them.
 
-    The smaller samples are parts of the larger ones. A sample that lacks rows of a class is left out.
+    The smaller samples are parts of the larger ones. A sample that lacks rows of a class is left out. An ensemble has
+    no curve: it belongs to the inner folds of a study.
     """
+    if task.entry.ensemble is not None:
+        return []
     order = np.random.default_rng(task.seed).permutation(subject.train)
     points = []
     for share in SHARES:

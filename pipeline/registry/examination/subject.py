@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pipeline.fitting import metrics, models
+from pipeline.fitting import metrics
 from pipeline.fitting.decisions import decision_values
-from pipeline.fitting.fit import FitTask
+from pipeline.fitting.fit import FitTask, fit_and_evaluate
 from pipeline.fitting.specs import Costs
 from pipeline.fitting.training_data import TrainingData
 
@@ -59,5 +59,8 @@ class Subject:
 
 def fit(task: FitTask, settings: dict[str, Any], subject: Subject, rows: np.ndarray) -> Any:
     """A pipeline fitted on some rows, with the settings and the seed of the cross-validation."""
-    pipe = models.pipeline(task.entry, settings, task.impute, task.seed)
-    return pipe.fit(subject.data.frame(rows), subject.data.y[rows])
+    if task.entry.ensemble is not None:
+        task = replace(task, ensemble=settings)
+    chosen = np.zeros(len(subject.data.y), dtype=bool)
+    chosen[rows] = True
+    return fit_and_evaluate(task, subject.data, chosen, subject.data.test_rows(subject.fold), settings)[0]

@@ -101,7 +101,9 @@ def _more_rows(report: DatasetReport) -> list[str]:
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     steps = f"from {before['rows']:,} to {last['rows']:,} training rows"
     if gain > spread:
-        return [f"More rows would probably help: {steps} the score still rose by {report.metric.points(gain)}."]
+        return [
+            f"More rows would probably help: {steps} the score still rose by {report.metric.points(gain).lstrip('+')}."
+        ]
     return [
         f"More rows of the same kind would probably change little: {steps} the score moved less than between folds."
     ]

@@ -8,7 +8,7 @@ from pipeline.reporting import labels
 from pipeline.reporting.own.dataset_report import DatasetReport
 from pipeline.reporting.own.leaderboard import Entry
 from pipeline.reporting.own.metric_text import MetricText
-from pipeline.reporting.table import Cell, Column, Style, Table, missing, number
+from pipeline.reporting.table import Cell, Column, Style, Table, missing, number, without_empty_columns
 
 MOST_OTHER_METRICS = 4
 MOST_CLASSES = 20  # of a confusion matrix
@@ -30,7 +30,7 @@ def leaderboard(report: DatasetReport) -> Table:
         )
     columns = [Column("Model", "left"), Column(report.metric.title + report.metric.unit)]
     columns += [Column(metric.title + metric.unit) for metric in others]
-    return Table([*columns, Column("CPU time, fits"), Column("CPU time, tuning")], rows)
+    return without_empty_columns(Table([*columns, Column("CPU time, fits"), Column("CPU time, tuning")], rows))
 
 
 def comparisons(report: DatasetReport) -> Table | None:
@@ -115,9 +115,7 @@ def profile(report: DatasetReport) -> Table | None:
     columns = [Column("Column", "left"), Column("Kind", "left"), Column("Missing"), Column("Distinct values")]
     columns += [Column("First value", "left"), Column("What is done with it", "left", wraps=True)]
     columns.append(Column("Look at", "left", wraps=True))
-    if not any(row[-1].text for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table(columns, rows)
+    return without_empty_columns(Table(columns, rows))
 
 
 def failures(report: DatasetReport) -> Table | None:

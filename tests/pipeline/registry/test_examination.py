@@ -31,7 +31,9 @@ def subject(n_classes: int, metric: str = "accuracy") -> Subject:
 
 def examine(entry: dict, n_classes: int, metric: str = "accuracy") -> dict:
     classifier = Classifier.model_validate(entry)
-    task = FitTask("mine", "model", 0, classifier, Impute(), seed=1, key="", chosen={}, costs=None)
+    task = FitTask(
+        "mine", "model", 0, classifier, Impute(), seed=1, key="", chosen={}, costs=None, study_seed=0, inner_folds=3
+    )
     return examine_fold(task, dict(classifier.params), subject(n_classes, metric))
 
 
