@@ -34,10 +34,12 @@ from pipeline.data.tables.parquet_table import ParquetTable
 from pipeline.encoding import cells
 from pipeline.encoding.columns import FittedColumn, Nominal, Numeric
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import calibration, mlflow_folder
+from pipeline.serving import calibration, example_row, mlflow_folder
+from pipeline.serving.training_profile import TrainingProfile, profile_of
 
 log = logging.getLogger(__name__)
 HELD_OUT, MOST_HELD_OUT = 0.1, 100_000  # share of the rows, and how many at most
+PROFILE_ROWS = 10_000  # about so many rows describe the columns, for `ldep score --check`
 MOST_CATEGORIES = 10_000  # of a nominal column: all are in memory, and a column that numbers the rows is not a feature
 
 
@@ -61,10 +63,12 @@ def run(
         except ValueError as error:
             raise UserError(f"{source}: {error}") from None
         values, positive = rows.held_out(model)
+        sample, classes = rows.sample()
     accuracy = float(np.mean((values >= 0) == positive)) if len(values) else float("nan")
     pipe = Pipeline([("encode", scanned.encoder), ("scale", rows.scaler), ("model", model)])
     both = 0 < positive.sum() < len(positive)
-    _save(folder, pipe, calibration.fit_sigmoid(values, positive) if both else None)
+    profile = profile_of(scanned.encoder, sample, example_row.choose(pipe, sample, classes))
+    _save(folder, pipe, calibration.fit_sigmoid(values, positive) if both else None, profile)
     seconds = time.monotonic() - began
     log.info("%s: %d rows in %d passes, %.0f s.", folder, scanned.rows, rows.passes + 1, seconds)
     log.info("%s: accuracy %.2f %% on %d rows that were held out.", folder, 100 * accuracy, len(values))
@@ -222,6 +226,20 @@ class StreamedRows:
                 positive.append(y[is_held_out] == model.classes_[1])
         return np.concatenate(values), np.concatenate(positive)
 
+    def sample(self) -> tuple[pd.DataFrame, np.ndarray]:
+        """Some raw rows from the whole file, with their classes: enough for a profile."""
+        self.passes += 1
+        rng = np.random.default_rng(self.seed)
+        share = min(1.0, PROFILE_ROWS / self.scanned.rows)
+        frames, classes, done = [], [], 0
+        for piece in self.file.pieces():
+            chosen = rng.random(len(piece)) < share
+            frames.append(piece.select(self.file.columns).to_pandas()[chosen].astype(object))
+            classes.append(labels(piece.column(self.file.target), self.file, done)[chosen])
+            done += len(piece)
+            self.bar.update(len(piece))
+        return pd.concat(frames, ignore_index=True), np.concatenate(classes)
+
     def _all(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Numbers, classes, and whether a row is held out: one random draw per row, the same in each pass."""
         self.passes += 1
@@ -235,13 +253,13 @@ class StreamedRows:
             self.bar.update(len(piece))
 
 
-def _save(folder: Path, pipe: Pipeline, link: Any) -> None:
+def _save(folder: Path, pipe: Pipeline, link: Any, profile: TrainingProfile) -> None:
     """The folder appears whole or not at all."""
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
-        mlflow_folder.write(scratch / "model", pipe, link, "ldep.StreamingLDEPClassifier")
+        mlflow_folder.write(scratch / "model", pipe, link, "ldep.StreamingLDEPClassifier", profile=profile)
         (scratch / "model").replace(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

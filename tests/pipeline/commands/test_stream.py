@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from pipeline.commands import score, stream
+from pipeline.commands import check_drift, score, stream
 from pipeline.commands.main import main
 from pipeline.common.errors import UserError
 from pipeline.registry import download
@@ -46,6 +46,13 @@ def test_the_model_scores_raw_rows_and_explains(fitted, frame):
     contributions = scored.filter(like="contribution_of_").sum(axis=1)
     np.testing.assert_allclose(contributions + scored["bias"], scored["decision"], atol=1e-9)
     assert ((scored["probability_of_yes, sold"] > 0.5) == (scored["class"] == "yes, sold")).mean() > 0.95
+
+
+def test_the_model_can_be_compared_with_later_rows(fitted, frame, tmp_path):
+    uri = str(fitted[0] / "model")
+    assert not check_drift.run(uri, fitted[0] / "rows.parquet")
+    frame.assign(width=frame["width"] + 1).to_parquet(tmp_path / "moved.parquet")
+    assert [column.column for column in check_drift.run(uri, tmp_path / "moved.parquet")] == ["width"]
 
 
 def test_the_encoder_equals_one_fitted_in_memory(fitted, frame):
