@@ -9,7 +9,7 @@ import sys
 BENCHMARKS = {
     "solvers": "objectives of anneal, ccp and dccp on seeded problems (2 minutes)",
     "development": "defaults compared with other settings on the problems they were chosen on (10 minutes)",
-    "search": "Optuna compared with random search and a fixed list of settings (an hour)",
+    "search": "Optuna compared with random search and a fixed list of settings (10 minutes)",
     "fit_time": "fit time compared with the MLP on the 30 data sets (5 minutes)",
     "multiclass": "accuracy and time with 3 to 26 classes, compared with one-versus-rest and the MLP (8 minutes)",
     "dccp": "time and hinge loss compared with CVXPY + DCCP (5 minutes)",

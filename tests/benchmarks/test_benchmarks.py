@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 
-from benchmarks import data, grid, multiclass, scaling, solvers, timing
+from benchmarks import data, grid, multiclass, scaling, search, solvers, timing
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.report import Report
 
@@ -39,6 +39,18 @@ def test_all_models_are_compared_on_many_classes():
     row = multiclass.one("iris")
     assert all(row[f"{model}_accuracy"] > 85 for model in ("ldep", "one_versus_rest", "mlp"))
     assert all(row[f"{model}_seconds"] > 0 for model in ("ldep", "one_versus_rest", "mlp"))
+
+
+def test_search_strategies_are_valid_and_compared_with_the_list():
+    assert all(entry.trials == tuning.trials for entry, tuning in search.STRATEGIES.values())
+    rows = [
+        {"problem": problem, "strategy": strategy, "inner": 90.0, "accuracy": accuracy, "seconds": 2.0, "pruned": 3}
+        | {"r1": 1, "r2": number}
+        for problem in ("a", "b")
+        for number, (strategy, accuracy) in enumerate(((search.LIST, 80.0), ("other", 82.0)), 1)
+    ]
+    table = search.summary(pd.DataFrame(rows)).set_index("strategy")
+    assert table.loc["other", ["wins", "losses", "seconds", "asymmetric"]].tolist() == [2, 0, 4.0, 2]
 
 
 def test_the_exponent_is_the_slope_in_logarithms():

@@ -102,6 +102,18 @@ def test_a_study_that_reaches_its_time_limit_reports_it(root):
     assert outcome["message"] == "tuning stopped after 1 of 50 trials: 1e-06 s"
 
 
+def test_random_search_does_not_depend_on_the_scores(root):
+    """TPE learns from the first trials, random search does not: with other scores it proposes the same settings."""
+    proposed = {}
+    for sampler in ("random", "tpe"):
+        for folds in (2, 3):
+            work = study_task(root, trials=20, sampler=sampler, folds=folds, behind=1.0, state=f"{sampler}{folds}")
+            run(work)
+            proposed[sampler, folds] = [params for params, _, _ in trials_of(work)]
+    assert proposed["random", 2] == proposed["random", 3]
+    assert proposed["tpe", 2] != proposed["tpe", 3]
+
+
 def test_a_study_cut_off_at_any_byte_continues_with_the_same_outcome(root):
     whole = study_task(root, trials=6, behind=0.0)
     expected = without_times(run(whole))
