@@ -25,12 +25,13 @@ from pipeline.data.profile import Profile
 from pipeline.data.profile.profile import UNBALANCED
 from pipeline.data.tables import Layout, read_frame
 from pipeline.data.tables.guess import guess_layout
+from pipeline.encoding import columns
+from pipeline.encoding.choice import choose
 from pipeline.execution import suites
 from pipeline.execution.suites import Choice
 from pipeline.fitting.models import resolve
 
 CLASS_WEIGHT = "class_weight"
-MOST_CATEGORIES = 30  # that become features of their own
 
 
 def run(
@@ -60,7 +61,7 @@ def run(
     own = own.model_copy(update={"path": str(path)})
     metric = metric or suitable_metric(found)
     known = load(params)
-    choice = suites.choose(suite, known, found.rows, _width(frame.drop(columns=found.dropped)))
+    choice = suites.choose(suite, known, found.rows, _width(frame))
     edit.set_values(
         {
             ("own_data", name): own.model_dump(exclude_defaults=True),
@@ -99,9 +100,9 @@ def class_weights(models: Sequence[str], params: Params) -> dict[edit.Key, Any]:
 
 
 def _width(frame: pd.DataFrame) -> int:
-    """About how many features a table of numbers and categories has after encoding."""
-    nominal = [frame[column].nunique() for column in frame.columns[:-1] if str(frame[column].dtype) == "category"]
-    return frame.shape[1] - 1 - len(nominal) + sum(min(count, MOST_CATEGORIES) for count in nominal)
+    """The number of features after encoding."""
+    chosen = choose(frame.iloc[:, :-1])
+    return len(columns.labels([choice.fitted for choice in chosen if choice.fitted is not None]))
 
 
 def _check_name(name: str, params: Path) -> None:

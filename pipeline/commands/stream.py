@@ -29,7 +29,7 @@ from tqdm import tqdm
 
 from ldep import StreamingLDEPClassifier
 from pipeline.common.errors import UserError
-from pipeline.data.tables import Table
+from pipeline.data.tables import Table, open_table
 from pipeline.data.tables.parquet_table import ParquetTable
 from pipeline.encoding import cells
 from pipeline.encoding.columns import FittedColumn, Nominal, Numeric
@@ -88,7 +88,8 @@ class File:
 def _open(source: Path, target: str, ignore: Sequence[str]) -> File:
     if source.suffix not in (".parquet", ".pq"):
         raise UserError(f"{source}: only .parquet files are streamed; other formats are too slow to read repeatedly.")
-    table = ParquetTable(source)
+    table = open_table(source)
+    assert isinstance(table, ParquetTable)
     table.require([target, *ignore])
     columns = [name for name in table.columns if name != target and name not in ignore]
     for name in columns:

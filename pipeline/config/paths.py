@@ -21,6 +21,10 @@ def provenance(name: str, data: Path = DATA) -> Path:
     return data / "provenance" / f"{name}.json"
 
 
+def profile(name: str, data: Path = DATA) -> Path:
+    return data / "profile" / f"{name}.json"
+
+
 def imputed(name: str, data: Path = DATA) -> Path:
     return data / "imputed" / f"{name}.parquet"
 

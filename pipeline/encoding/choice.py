@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,14 @@ from pipeline.encoding.columns import Date, FittedColumn, Nominal, Numeric
 
 NOMINAL = ("ordinal", "one_hot", "frequency")
 KINDS = ("auto", *NOMINAL, "numeric", "date", "drop")
-# A nominal column with more categories than this is encoded by frequency.
+# Up to this number, each category has a feature of its own.
 MOST_CATEGORIES = 30
+# With more, those do that have this many rows, up to a largest number, and the rare others share one feature. If most
+# rows are of rare categories, the column is encoded by frequency.
+FREQUENT_ROWS = 10
+MOST_FREQUENT = 200
+# Of all columns with more than MOST_CATEGORIES together; beyond it they are encoded by frequency.
+MOST_FEATURES = 1000
 # With fewer rows than this, distinct values prove nothing.
 FEWEST_ROWS = 20
 # The share of distinct values from which a column of text says which row it is, not what the row is like.
@@ -58,6 +64,7 @@ def choose(frame: pd.DataFrame, encode: str | Mapping[str, str] = "auto") -> lis
     wanted = {} if isinstance(encode, str) else encode
     nominal = encode if isinstance(encode, str) else "auto"
     choices = []
+    many = 0
     first: dict[bytes, str] = {}
     for name in frame.columns:
         column = _Column(str(name), frame[name])
@@ -66,6 +73,11 @@ def choose(frame: pd.DataFrame, encode: str | Mapping[str, str] = "auto") -> lis
             original = first.setdefault(column.fingerprint(), str(name))
             if original != str(name):
                 choice = Choice(choice.name, choice.kind, None, f"it says the same as the column '{original}'")
+            elif nominal == "auto" and isinstance(choice.fitted, Nominal) and choice.fitted.encoding == "one_hot":
+                width = len(choice.fitted.compared)
+                many += width if width > MOST_CATEGORIES else 0
+                if width > MOST_CATEGORIES and many > MOST_FEATURES:
+                    choice = column.choice("frequency", named=True)
         choices.append(choice)
     return choices
 
@@ -106,8 +118,22 @@ class _Column:
             if wanted == "auto" and self.distinct > MOST_CATEGORIES:
                 self._refuse_numbers(self._texts())
         if wanted == "auto":
-            wanted = "one_hot" if self.distinct <= MOST_CATEGORIES else "frequency"
+            return self._by_number_of_categories()
         return Choice(self.name, "nominal", self._nominal(wanted), remarks=self._nominal_remarks(wanted))
+
+    def _by_number_of_categories(self) -> Choice:
+        if self.distinct <= MOST_CATEGORIES:
+            return Choice(self.name, "nominal", self._nominal("one_hot"), remarks=self._nominal_remarks("one_hot"))
+        texts = self._texts()
+        by_count = np.argsort(-self.counts, kind="stable")[:MOST_FREQUENT]
+        frequent = {int(place) for place in by_count if self.counts[place] >= FREQUENT_ROWS}
+        if 2 * self.counts[list(frequent)].sum() < len(self.present):
+            encoding = "frequency"
+            return Choice(self.name, "nominal", self._nominal(encoding), remarks=self._nominal_remarks(encoding))
+        rare = tuple(text for place, text in enumerate(texts) if place not in frequent)
+        remarks = [f"the {len(rare)} rarest of its {len(texts)} categories share one feature"] if rare else []
+        fitted = replace(self._nominal("one_hot"), rare=rare)
+        return Choice(self.name, "nominal", fitted, remarks=(*remarks, *self._nominal_remarks("one_hot")))
 
     def fingerprint(self) -> bytes:
         """Equal for columns that are equal up to the names of categories."""
@@ -174,7 +200,7 @@ class _Column:
             categories = self.column.cat.categories if self.is_nominal and encoding == "ordinal" else self._texts()
         shares = tuple((self.counts / self.counts.sum()).tolist()) if encoding == "frequency" else ()
         texts = tuple(str(category) for category in categories)
-        return Nominal(self.name, texts, encoding, shares, self._indicator(self.gaps))
+        return Nominal(self.name, texts, encoding, shares, indicator=self._indicator(self.gaps))
 
     def _nominal_remarks(self, encoding: str) -> tuple[str, ...]:
         remarks = []

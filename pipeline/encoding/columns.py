@@ -53,7 +53,7 @@ class Nominal:
     """A category: each has one row in a table of features.
 
     ordinal: its index. one_hot: one feature per category, 1 for its own; a single feature if there are two. frequency:
-    its share of the fitted rows, which `shares` holds.
+    its share of the fitted rows, which `shares` holds. The `rare` categories of one_hot share the last feature.
     """
 
     kind: ClassVar[str] = "nominal"
@@ -61,6 +61,7 @@ class Nominal:
     categories: tuple[str, ...]
     encoding: str = "ordinal"
     shares: tuple[float, ...] = ()
+    rare: tuple[str, ...] = ()
     indicator: bool = False
 
     def __post_init__(self) -> None:
@@ -68,41 +69,56 @@ class Nominal:
             raise ValueError(f"column '{self.name}': the encoding is {self.encoding!r}, none of {', '.join(ENCODINGS)}")
         if len(self.shares) != (len(self.categories) if self.encoding == "frequency" else 0):
             raise ValueError(f"column '{self.name}': {len(self.categories)} categories with {len(self.shares)} shares")
+        if self.rare and (self.encoding != "one_hot" or not set(self.rare) < set(self.categories)):
+            raise ValueError(f"column '{self.name}': the rare categories are not some of one_hot's")
 
     def codes(self, column: pd.Series) -> np.ndarray:
         return cells.codes_of(column, self.categories)
 
     @cached_property
-    def table(self) -> np.ndarray:
-        """One row per category, and a last one, all NaN, for missing cells."""
-        count = len(self.categories)
-        if self.encoding == "one_hot":
-            rows = np.eye(count)[:, 1:] if count == 2 else np.eye(count)
-        else:
-            rows = np.array(self.shares if self.encoding == "frequency" else range(count), dtype=np.float64)[:, None]
-        return np.vstack([rows, np.full((1, rows.shape[1]), np.nan)])
+    def values(self) -> np.ndarray:
+        """The number of each category: its share, its index, or the position of the feature that it has in one_hot."""
+        if self.encoding == "frequency":
+            return np.array(self.shares)
+        if not self.rare:
+            return np.arange(float(len(self.categories)))
+        rare = set(self.rare)
+        is_rare = np.array([category in rare for category in self.categories])
+        return np.where(is_rare, (~is_rare).sum(), np.cumsum(~is_rare) - 1).astype(np.float64)
+
+    @cached_property
+    def compared(self) -> np.ndarray:
+        """The numbers of the categories for which one_hot has a feature."""
+        numbers = np.unique(self.values)
+        return numbers[1:] if len(numbers) == 2 else numbers
 
     def features(self, codes: np.ndarray) -> np.ndarray:
-        if self.encoding == "ordinal":
-            return codes[:, None]
-        return self.table[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
+        """The row of each category in the table that the encoding defines; NaN for a missing cell."""
+        missing = np.isnan(codes)
+        values = np.append(self.values, np.nan)[np.where(missing, -1, codes).astype(np.int64)]
+        if self.encoding != "one_hot":
+            return values[:, None]
+        return np.where(missing[:, None], np.nan, values[:, None] == self.compared)
 
     def labels(self) -> list[str]:
         if self.encoding == "one_hot":
-            shown = self.categories[1:] if len(self.categories) == 2 else self.categories
-            return [f"{self.name}={category}" for category in shown]
+            rare = set(self.rare)
+            shown = [category for category in self.categories if category not in rare]
+            shown += ["other"] if rare else []
+            return [f"{self.name}={shown[int(number)]}" for number in self.compared]
         return [self.name if self.encoding == "ordinal" else f"{self.name}:frequency"]
 
     def typical(self, fill: Sequence[float]) -> str | None:
         if not self.categories:
             return None
-        rows = self.table[:-1]
+        rows = self.features(np.arange(float(len(self.categories))))
         distances = np.abs(rows - np.nan_to_num(fill[: rows.shape[1]])).sum(axis=1)
         return self.categories[int(np.argmin(distances))]
 
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"categories": list(self.categories), "encoding": self.encoding}
-        return content | ({"shares": list(self.shares)} if self.shares else {})
+        content |= {"shares": list(self.shares)} if self.shares else {}
+        return content | ({"rare": list(self.rare)} if self.rare else {})
 
 
 @dataclass(frozen=True)
@@ -185,4 +201,4 @@ def from_json(value: dict[str, Any]) -> FittedColumn:
         raise ValueError(f"column '{name}': a category is not text")
     if not all(isinstance(share, float) and math.isfinite(share) for share in shares):
         raise ValueError(f"column '{name}': a share is not a number")
-    return Nominal(name, tuple(categories), value["encoding"], tuple(shares), indicator)
+    return Nominal(name, tuple(categories), value["encoding"], tuple(shares), tuple(value.get("rare", ())), indicator)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pipeline.config import paths
 from pipeline.config.params import Params
-from pipeline.data.profile import profile
+from pipeline.data.profile import read_profile
 from pipeline.data.provenance import Provenance
 from pipeline.data.stage_files import read_raw
 from pipeline.execution import results
@@ -34,7 +34,6 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
     scores = _scores(results.read_decisions(name, root / paths.RESULTS), table["model"].unique())
     probabilities = {model: _probabilities(values, data) for model, values in scores.items()}
     metric = record["metric"] if record is not None else params.metric
-    found = profile(raw)
     return DatasetReport(
         name=name,
         origin=Provenance.read(name, folder).in_words(),
@@ -50,7 +49,7 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
         scores=scores,
         probabilities={model: values for model, values in probabilities.items() if values is not None},
         record=record,
-        profile={**found.to_json(), "warnings": found.warnings()},
+        profile=read_profile(name, folder),
         example=_example(raw, record),
     )
 

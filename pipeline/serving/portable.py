@@ -40,9 +40,8 @@ class Column:
 
     @property
     def values(self) -> list[float]:
-        """The number of each category: its index, or its share if the column is encoded by frequency."""
-        shares = getattr(self.fitted, "shares", ())
-        return list(shares) or [float(code) for code in range(len(self.fitted.categories or ()))]
+        """The number of each category: its index, its share, or the position of its feature."""
+        return self.fitted.values.tolist() if isinstance(self.fitted, Nominal) else []
 
     @property
     def features(self) -> slice:
@@ -57,8 +56,7 @@ class Column:
         if isinstance(self.fitted, Date):
             steps = [(part, 0.0) for part in self.fitted.parts]
         elif isinstance(self.fitted, Nominal) and self.fitted.encoding == "one_hot":
-            count = len(self.fitted.categories)
-            steps = [("equals", float(code)) for code in range(1 if count == 2 else 0, count)]
+            steps = [("equals", float(number)) for number in self.fitted.compared]
         else:
             steps = [("value", 0.0)]
         return [*steps, *([("missing", 0.0)] if self.fitted.indicator else [])]

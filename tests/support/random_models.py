@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier, LDEPClassifierCV
+from pipeline.encoding.columns import Nominal
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving.calibration import Sigmoid
 from pipeline.serving.served_model import ServedModel
@@ -111,6 +113,11 @@ def served(
     if n_numeric > 1 and rng.random() < 0.5:
         frame.iloc[:, 0] = np.nan
     encoder = RawEncoder(encode=encode).fit(frame)
+    if encode == "one_hot":  # as if there were many categories
+        rare = [replace(c, rare=c.categories[:3]) if isinstance(c, Nominal) else c for c in encoder.fitted_]
+        encoder._set_columns(rare)
+        kept = len(encoder.labels_)
+        encoder.fill_, encoder.kept_ = rng.random(kept).tolist(), [True] * kept
     X = encoder.transform(frame)
     pipe = Pipeline(
         [("encode", encoder), ("scale", StandardScaler().fit(X)), ("model", classifier(rng, X.shape[1], kind))]

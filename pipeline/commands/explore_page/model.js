@@ -23,9 +23,9 @@ class Model {
       const missing = cells[c] === null || Number.isNaN(cells[c]);
       if (kind === "missing") return missing ? 1 : 0;
       if (missing) return this.fill[f];
-      if (kind === "equals") return cells[c] === code ? 1 : 0;
-      if (kind !== "value") return partOfDate(cells[c], kind);
-      return this.columns[c].categories === null ? cells[c] : this.columns[c].values[cells[c]];
+      const value = this.columns[c].categories === null ? cells[c] : this.columns[c].values[cells[c]];
+      if (kind === "equals") return value === code ? 1 : 0;
+      return kind === "value" ? value : partOfDate(value, kind);
     });
   }
 

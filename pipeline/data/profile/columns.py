@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from pipeline.encoding.choice import Choice
@@ -41,7 +42,7 @@ def column_profile(cells: pd.Series, choice: Choice) -> ColumnProfile:
         choice.name,
         choice.kind,
         gaps,
-        int(present.nunique()),
+        len(np.unique(present.cat.codes if isinstance(present.dtype, pd.CategoricalDtype) else present)),
         "" if present.empty else _shown(present.iloc[0]),
         "left out" if choice.fitted is None else _treatment(choice.fitted, gaps),
         tuple(remarks),
@@ -59,6 +60,7 @@ def _treatment(column: FittedColumn, gaps: int) -> str:
     elif column.encoding == "one_hot":
         binary = len(column.categories) == 2
         words = f"1 for '{_shown(column.categories[1])}', else 0" if binary else "one feature per category"
+        words += ", rare ones share one" if column.rare else ""
     else:
         words = "the position of its category"
     if gaps:

@@ -48,10 +48,12 @@ def _groups(cells: pd.Series) -> np.ndarray:
     """The category or the quantile of each cell, as a number; missing cells are a group of their own."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         return cells.cat.codes.to_numpy().astype(np.int64) + 1
-    if cells.nunique() <= BINS:
-        return pd.Series(pd.factorize(cells)[0]).to_numpy() + 1
-    bins = pd.qcut(cells, BINS, labels=False, duplicates="drop")
-    return bins.fillna(-1).to_numpy().astype(np.int64) + 1
+    values = cells.to_numpy(dtype=np.float64)
+    present = values[~np.isnan(values)]
+    edges = np.unique(present)
+    if len(edges) > BINS:
+        edges = np.unique(np.quantile(present, np.arange(BINS) / BINS, method="lower"))
+    return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="right"))
 
 
 def _out_of_fold_shares(groups: np.ndarray, positive: np.ndarray, folds: np.ndarray) -> np.ndarray:

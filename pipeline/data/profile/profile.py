@@ -15,6 +15,8 @@ from pipeline.encoding.choice import choose, declared
 # The share of the smallest class below which accuracy says little.
 UNBALANCED = 0.2
 FEWEST_ROWS_PER_CLASS = 10
+# More columns are not searched for leaks, which takes a millisecond each.
+MOST_COLUMNS = 2000
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Profile:
             )
         if self.contradictory:
             found.append(f"{self.contradictory} rows are equal to a row of another class: no model gets all right.")
+        if len(self.columns) > MOST_COLUMNS:
+            found.append(f"only the first {MOST_COLUMNS} columns were searched for some that give the target away.")
         small = [f"'{label}' ({count})" for label, count in self.classes.items() if count < FEWEST_ROWS_PER_CLASS]
         if small:
             found.append(f"classes with very few rows: {', '.join(small)}.")
@@ -66,7 +70,7 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, for a file."""
-        return asdict(self)
+        return {**asdict(self), "warnings": self.warnings()}
 
 
 def profile(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto") -> Profile:
@@ -95,7 +99,7 @@ def profile(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto"
 
 def _with_leaks(columns: list[ColumnProfile], features: pd.DataFrame, target: pd.Series) -> list[ColumnProfile]:
     """Mark the columns that give the target away. They stay: only the user knows whether they are honest."""
-    usable = [column.name for column in columns if column.drop is None]
+    usable = [column.name for column in columns if column.drop is None][:MOST_COLUMNS]
     areas = suspicious_columns(features[usable], target) if usable else {}
     marked = []
     for column in columns:

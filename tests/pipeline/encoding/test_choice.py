@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.encoding.choice import MOST_CATEGORIES, ColumnError, choose
+from pipeline.encoding.choice import ColumnError, choose
 from pipeline.encoding.encoder import RawEncoder
 
 ROWS = 60
@@ -164,5 +164,23 @@ def test_a_feature_never_has_the_name_of_another():
     assert RawEncoder(encode="auto").fit(frame).get_feature_names_out().tolist() == ["a=x", "a=x (2)", "a=y", "a=z"]
 
 
-def test_the_limit_of_one_hot_is_documented_here():
-    assert MOST_CATEGORIES == 30
+def test_rare_categories_share_a_feature_where_there_are_many():
+    values = [f"city {number % 40}" for number in range(400)] + [f"village {number}" for number in range(50)]
+    (choice,) = choose(many(values))
+    assert choice.remarks == ("the 50 rarest of its 90 categories share one feature",)
+    encoder = RawEncoder(encode="auto").fit(many(values))
+    assert encoder.get_feature_names_out().tolist()[-2:] == ["x=city 9", "x=other"]
+    assert len(encoder.get_feature_names_out()) == 41
+    rows = encoder.transform(many(["village 3", "city 9"]))
+    assert rows.argmax(axis=1).tolist() == [40, 39]
+    assert rows.sum(axis=1).tolist() == [1.0, 1.0]
+    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    np.testing.assert_array_equal(loaded.transform(many(values)), encoder.transform(many(values)))
+
+
+def test_the_features_of_many_wide_columns_are_limited():
+    generator = np.random.default_rng(0)
+    wide = {f"c{k}": texts([f"v{code}" for code in generator.integers(0, 150, 3000)]) for k in range(10)}
+    labels = RawEncoder(encode="auto").fit(pd.DataFrame(wide)).get_feature_names_out()
+    assert sum(label.endswith(":frequency") for label in labels) == 4
+    assert len(labels) < 1000

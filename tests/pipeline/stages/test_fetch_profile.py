@@ -1,0 +1,40 @@
+"""The stage fetch writes the profile of a file, and warns about what it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.common.errors import UserError
+from pipeline.config.params import Data, OwnData
+from pipeline.data.profile import read_profile
+from pipeline.stages import fetch
+from tests.support import churn
+
+
+def test_the_profile_of_a_file_is_written_and_follows_encode(tmp_path, caplog):
+    churn.table(300).to_csv(tmp_path / "churn.csv", index=False)
+    own = OwnData(path=str(tmp_path / "churn.csv"), target=churn.TARGET, encode={"city": "drop"})
+    fetch.run("churn", Data(), {"churn": own}, tmp_path / "data")
+    profile = read_profile("churn", tmp_path / "data")
+    columns = {column["name"]: column for column in profile["columns"]}
+    assert columns["customer_id"]["drop"].startswith("nearly every row has a text of its own")
+    assert columns["city"]["drop"] == "params.yaml says so"
+    assert {name: columns[name]["kind"] for name in ("signed_up", "last_login", "autopay", "plan", "income")} == {
+        "signed_up": "date",
+        "last_login": "date",
+        "autopay": "boolean",
+        "plan": "nominal",
+        "income": "numeric",
+    }
+    assert columns["income"]["treatment"] == "used as it is; gaps are filled, and marked by a feature"
+    assert "column 'customer_id' is left out" in caplog.text
+    assert "name its kind in own_data.churn.encode" in caplog.text
+
+
+def test_a_profile_that_is_missing_or_damaged_names_the_stage_to_run(tmp_path):
+    with pytest.raises(UserError, match="run `ldep fetch churn` first"):
+        read_profile("churn", tmp_path)
+    (tmp_path / "profile").mkdir()
+    (tmp_path / "profile/churn.json").write_text("{}")
+    with pytest.raises(UserError, match="it is not a profile"):
+        read_profile("churn", tmp_path)
