@@ -22,7 +22,6 @@ from pipeline.config import catalogue, edit, paths
 from pipeline.config.params import OwnData, Params, load
 from pipeline.data import own_file
 from pipeline.data.profile import Profile
-from pipeline.data.profile.profile import UNBALANCED
 from pipeline.data.tables import Layout, read_frame
 from pipeline.data.tables.guess import guess_layout
 from pipeline.encoding import columns
@@ -68,7 +67,7 @@ def run(
             ("datasets",): [name],
             ("models",): choice.models,
             ("metric",): metric,
-            **(class_weights(choice.models, known) if found.smallest_class < UNBALANCED else {}),
+            **(class_weights(choice.models, known) if found.is_unbalanced else {}),
         },
         params,
     )
@@ -78,7 +77,7 @@ def run(
 
 def suitable_metric(found: Profile) -> str:
     """Accuracy, unless a class is rare: a model that never predicts it would then look good."""
-    return "balanced_accuracy" if found.smallest_class < UNBALANCED else "accuracy"
+    return "balanced_accuracy" if found.is_unbalanced else "accuracy"
 
 
 def class_weights(models: Sequence[str], params: Params) -> dict[edit.Key, Any]:

@@ -12,8 +12,8 @@ from pipeline.data.profile.columns import ColumnProfile, column_profile
 from pipeline.data.profile.leaks import suspicious_columns
 from pipeline.encoding.choice import choose, declared
 
-# The share of the smallest class below which accuracy says little.
-UNBALANCED = 0.2
+# Accuracy says little if the smallest class has less than this share of what it would have if all were of one size.
+UNBALANCED = 0.4
 FEWEST_ROWS_PER_CLASS = 10
 # More columns are not searched for leaks, which takes a millisecond each.
 MOST_COLUMNS = 2000
@@ -40,6 +40,11 @@ class Profile:
         return min(self.classes.values()) / self.rows
 
     @property
+    def is_unbalanced(self) -> bool:
+        """Whether a model that never predicts the smallest class would still look good: of two classes below 20 %."""
+        return self.smallest_class * len(self.classes) < UNBALANCED
+
+    @property
     def dropped(self) -> list[str]:
         """The columns that are left out."""
         return [column.name for column in self.columns if column.drop is not None]
@@ -61,7 +66,7 @@ class Profile:
         small = [f"'{label}' ({count})" for label, count in self.classes.items() if count < FEWEST_ROWS_PER_CLASS]
         if small:
             found.append(f"classes with very few rows: {', '.join(small)}.")
-        if self.smallest_class < UNBALANCED:
+        if self.is_unbalanced:
             found.append(
                 f"the smallest class has {self.smallest_class:.1%} of the rows: accuracy says little, so use another "
                 "metric, such as balanced_accuracy."

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.data.profile import profile
+from pipeline.data.profile import Profile, profile
 from pipeline.data.tables import Layout, read_frame
 from pipeline.data.tables.guess import guess_layout
 
@@ -134,3 +134,12 @@ def test_the_layout_of_a_csv_file_is_guessed(tmp_path, text, layout):
     file = tmp_path / "table.csv"
     file.write_bytes(text.encode(layout.encoding))
     assert guess_layout(file) == layout
+
+
+@pytest.mark.parametrize(
+    ("classes", "unbalanced"),
+    [({"a": 19, "b": 81}, True), ({"a": 21, "b": 79}, False), (dict.fromkeys("abcdefghij", 10), False)],
+)
+def test_classes_are_compared_with_equal_shares(classes, unbalanced):
+    found = Profile(sum(classes.values()), "label", classes, (), 0, 0)
+    assert found.is_unbalanced is unbalanced
