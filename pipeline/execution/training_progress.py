@@ -84,6 +84,10 @@ class LogProgress(Listener):
         return f"best {inner}{self.plan.metric} {self.metric.text(values[model])} ({model})"
 
     def left(self) -> str:
+        """The time left, in words; empty when all fits are done."""
+        fits, all_fits = self.estimate.fits
+        if fits == all_fits:
+            return ""
         since = self.clock() - self.last_event
         seconds = self.estimate.seconds_left() - since
         return f"about {duration(seconds)} left" if seconds > 0 else "longer than estimated"
@@ -98,9 +102,8 @@ class LogProgress(Listener):
             text += f", FAILED on {self.failed[model]} of {self.plan.folds} folds"
         if self.reused[model]:
             text += f" ({self.reused[model]} of {self.plan.folds} folds reused)"
-        fits, all_fits = self.estimate.fits
         elapsed = f"{self.clock() - self.started:.0f} s since the start"
-        return f"{text}, {elapsed}" + (f", {self.left()}" if fits < all_fits else "")
+        return ", ".join(filter(None, [text, elapsed, self.left()]))
 
     def show(self, text: str) -> None:
         self.silence.broken()

@@ -80,6 +80,15 @@ def test_a_line_has_the_best_score_and_the_time_left(shown, clock, caplog):
     assert lines(caplog)[-1].endswith("about 12 s left")
 
 
+def test_when_all_fits_are_done_no_time_is_left(shown, clock, caplog):
+    for model in ("svc", "ldep", "ldep_cv"):
+        for fold in range(3):
+            shown.fit_finished(model, fold, record(10.0, 0.8), stored=False)
+    clock.now += 100
+    assert lines(caplog)[-1] == "tiny, ldep_cv: accuracy 80.0 ± 0.0, 0 s since the start"
+    assert shown.state() == "tiny: 9 of 9 fits and 9 of 9 trials; best accuracy 80.0 (svc); 1 min 40 s so far"
+
+
 def test_a_finished_model_breaks_the_silence(shown, clock, caplog):
     clock.now += 40
     for fold in range(3):
