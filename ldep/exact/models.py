@@ -44,6 +44,10 @@ class Maxima:
         offsets = [offset + own @ (start - self.center) for own, offset in zip(self.slopes, self.offsets)]
         return Maxima(slopes, offsets, center)
 
+    def with_threshold(self, threshold: float) -> Maxima:
+        """The same model of two classes, of which the second is predicted where tau reaches the threshold."""
+        return self if threshold == 0 else replace(self, offsets=[self.offsets[0] + threshold, *self.offsets[1:]])
+
     def rounding(self, X: np.ndarray) -> np.ndarray:
         """A bound of the rounding error of the scores of each row.
 
@@ -72,6 +76,10 @@ class Average:
         """The same model as a function of v, where x = start + matrix (v - center)."""
         members = [member.after(matrix, start, center) for member in self.members]
         return replace(self, members=members)
+
+    def with_threshold(self, threshold: float) -> Average:
+        """The same model, of which the second class is predicted where tau reaches the threshold."""
+        return replace(self, threshold=self.threshold + threshold)
 
     def rounding(self, X: np.ndarray) -> np.ndarray:
         """A bound of the rounding error of tau of each row."""

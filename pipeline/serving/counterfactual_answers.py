@@ -18,9 +18,10 @@ import numpy as np
 import pandas as pd
 
 from ldep.estimators.exact import ExactAnswers
-from ldep.exact.counterfactual import Question, counterfactuals, searchable
+from ldep.exact.counterfactual import Question, counterfactuals
 from ldep.exact.deadline import Deadline
 from ldep.exact.domain import NORMS, make_domain
+from ldep.exact.models import Average, Maxima
 from ldep.exact.nearest import Outcome
 from ldep.exact.result import is_proven
 from ldep.export.piecewise import NotExportable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 OUTPUT = "counterfactual"
 MOST_ROWS = 100
 MOST_SECONDS = 60.0
+NOTHING = "No allowed change gives the row another class."
 DEFAULTS = {"frozen": [], "integer": [], "norm": "l2", "seconds": 10.0}
 
 
@@ -71,7 +73,8 @@ def answers(served: ServedModel, rows: pd.DataFrame, X: np.ndarray, params: Mapp
         if not isinstance(served.model, ExactAnswers):
             raise NotExportable(f"{type(served.model).__name__} has no exact counterfactuals.")
         raw = raw_columns(served)
-    except NotExportable as error:
+        model = served.exact_model()
+    except ValueError as error:
         return [{"not_available": str(error)}] * len(X)
     _check_columns(served, raw, limits)
     records = []
@@ -81,7 +84,7 @@ def answers(served: ServedModel, rows: pd.DataFrame, X: np.ndarray, params: Mapp
             row = rows.iloc[number]
             space = RowSpace.of(served, raw, X[number], _with_gaps_frozen(limits, row))
             seconds = max(deadline.left / (len(X) - number), 0.001)
-            records.append(space.record(row, seconds))
+            records.append(space.record(model, row, seconds))
     return records
 
 
@@ -167,15 +170,15 @@ class RowSpace:
             parts.append(Coordinates(column, features, np.array(at, dtype=int), texts, choices))
         return cls(served, raw, filled, parts, np.array(start), limits)
 
-    def record(self, row: pd.Series, seconds: float) -> dict[str, Any]:
+    def record(self, model: Maxima | Average, row: pd.Series, seconds: float) -> dict[str, Any]:
         """The answer about the row, which was sent with these cells."""
         if not len(self.start):
             return {"not_available": "No column of the row can change: dates and marked gaps stay as they are."}
-        question = self.question(seconds)
+        question = self.question(model, seconds)
         try:
             reached, (outcome,) = counterfactuals(question, self.start[None], None)
-        except ValueError as error:
-            return {"not_available": str(error)}
+        except ValueError:  # no row of another class differs from this one only in what can change
+            return {"not_available": NOTHING}
         if outcome.z is None:
             return {"not_available": _why_none(outcome)}
         return {
@@ -186,7 +189,7 @@ class RowSpace:
             "proven": bool(is_proven(np.array(outcome.distance), np.array(outcome.bound))),
         }
 
-    def question(self, seconds: float) -> Question:
+    def question(self, model: Maxima | Average, seconds: float) -> Question:
         matrix = np.zeros((len(self.x), len(self.start)))
         frozen = np.zeros(len(self.start), dtype=bool)
         steps, categories = {}, {}
@@ -206,14 +209,16 @@ class RowSpace:
                     (part.choices - self.x[part.features]) / self.raw.scale[part.features]
                 ).T
         features = (self.x - self.raw.mean) / self.raw.scale
-        model = searchable(self.served.model._exact_model()).after(matrix, features, self.start)
         labels = [f"v{number}" for number in range(len(self.start))]
         domain = make_domain(labels, norm=self.limits.norm, frozen=frozen, integer=steps, categories=categories)
-        return Question(model, self.decide, np.array(self.served.classes, dtype=object), domain, seconds)
+        classes = np.array(self.served.classes, dtype=object)
+        return Question(model.after(matrix, features, self.start), self.decide, classes, domain, seconds)
 
     def decide(self, V: np.ndarray) -> np.ndarray:
         """Decision values of rows with these coordinates, as the model answers them over the raw numbers."""
-        return self.served.rest.decision_function(self.numbers(V))
+        values = self.served.score(self.numbers(V))[1]
+        assert values is not None
+        return values
 
     def numbers(self, V: np.ndarray) -> np.ndarray:
         """The rows before scaling. What does not change keeps its bits."""
@@ -254,5 +259,5 @@ class RowSpace:
 
 def _why_none(outcome: Outcome) -> str:
     if np.isinf(outcome.bound):
-        return "No allowed change gives the row another class."
+        return NOTHING
     return f"No change was found in time that gives the row another class; none is nearer than {outcome.bound:g}."

@@ -20,6 +20,8 @@ import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep.estimators.base import TauClassifier
+from ldep.exact.counterfactual import searchable
+from ldep.exact.models import Average, Maxima
 from ldep.explanation import Explanation, PairExplanation
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.fitting.decisions import decision_values
@@ -136,6 +138,10 @@ class ServedModel:
             summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
             explanation = explanation._replace(contributions=summed)
         return explanation._replace(bias=explanation.bias - self.threshold) if self.threshold else explanation
+
+    def exact_model(self) -> Maxima | Average:
+        """The ℓ-DEP over its scaled features, with the threshold; ValueError if no search can use it."""
+        return searchable(self.model._exact_model()).with_threshold(self.threshold)
 
     @property
     def _uses_sign(self) -> bool:

@@ -1,6 +1,7 @@
 "use strict";
-// The nearest row of the other class, in standard deviations. For a single model it is exact: each class is a union of
-// polyhedra, and the row is projected onto each. For an ensemble a search finds a near one, and proves nothing.
+// The nearest row of the other class. A number is measured in standard deviations, and another choice counts 1. With
+// given choices, the answer is exact for a single model: each class is a union of polyhedra, and the row is projected
+// onto each. For an ensemble a search finds a near row, and proves nothing.
 
 // Least squares with u >= 0 by an active set (Lawson and Hanson), from the normal equations: G u = q.
 function nonNegative(G, q) {
@@ -154,7 +155,42 @@ function isSingle(model) {
   return model.weights.length === 1 && (!model.clipped || Math.abs(model.threshold) < model.weights[0]);
 }
 
-function nearest(model, now, free) {
-  if (!free.some(Boolean)) return null;
-  return isSingle(model) ? nearestExact(model, now, free) : nearestSearch(model, now, free);
+// The most pairs of changed choices that are tried, and after how many searches an ensemble tries no further choice.
+const MOST_PAIRS = 200, MOST_SEARCHES = 6;
+
+// The nearest row when the columns of `free` may change: {cells, z, distance, proven}, or null. All rows with one other
+// choice are tried, and those with two if they are few. More changes count more, so a near row proves that they are not
+// needed: k of them have a distance of at least the root of k.
+function nearest(model, cells, free) {
+  const now = model.answer(cells), exact = isSingle(model);
+  const numbers = model.freeFeatures(free, cells), others = [];
+  model.columns.forEach(({categories}, c) => {
+    if (!free[c] || categories === null) return;
+    others.push(categories.flatMap((text, code) => (text === null || code === cells[c] ? [] : [[c, code]])));
+  });
+  const singles = others.flat().map((change) => [change]), pairs = [];
+  others.forEach((first, k) => others.slice(k + 1).forEach((second) => {
+    for (const one of first) for (const two of second) if (pairs.length <= MOST_PAIRS) pairs.push([one, two]);
+  }));
+  const depth = pairs.length > MOST_PAIRS ? 1 : 2;
+  const rows = [[], ...singles, ...(depth === 2 ? pairs : [])].map((changes) => {
+    const row = [...cells];
+    changes.forEach(([c, code]) => { row[c] = code; });
+    const at = model.answer(row);
+    return {row, count: changes.length, at, done: at.class !== now.class};
+  });
+  let best = null, searches = 0;
+  const offer = (row, z, distance) => { if (best === null || distance < best.distance) best = {cells: row, z, distance}; };
+  for (const {row, count, at, done} of rows) if (done) offer(row, at.z, Math.sqrt(count));
+  // Rows that are nearly of the other class come first: an ensemble has time for few searches.
+  const open = rows.filter(({done}) => !done).sort((a, b) => a.count - b.count || Math.abs(a.at.decision) - Math.abs(b.at.decision));
+  for (const {row, count, at} of open) {
+    if (!numbers.some(Boolean) || (best !== null && Math.sqrt(count) >= best.distance)) continue;
+    if (!exact && searches++ >= MOST_SEARCHES) break;
+    const found = exact ? nearestExact(model, at, numbers) : nearestSearch(model, at, numbers);
+    if (found !== null) offer(model.cellsOf(found.z, row, numbers), found.z, Math.hypot(Math.sqrt(count), found.distance));
+  }
+  if (best === null) return null;
+  const all = others.length <= depth;
+  return {...best, proven: exact && (all || best.distance <= Math.sqrt(depth + 1))};
 }

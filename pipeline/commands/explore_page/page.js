@@ -32,8 +32,8 @@ function element(tag, properties = {}, ...children) {
 function makeControl(f) {
   const column = columns[f], id = `cell-${f}`;
   const share = element("i"), bar = element("div", {className: "share", title: ""}, share);
-  const lock = element("input", {type: "checkbox", className: "lock", checked: column.kind === "numeric", disabled: column.kind !== "numeric",
-    title: column.kind === "numeric" ? "The nearest change may change this value" : "The nearest change keeps this choice"});
+  const lock = element("input", {type: "checkbox", className: "lock", checked: column.kind !== "date", disabled: column.kind === "date",
+    title: column.kind === "date" ? "The nearest change keeps this date" : "The nearest change may change this value"});
   lock.setAttribute("aria-label", `may change ${column.name}`);
   lock.addEventListener("change", showCounterfactual);
   const parts = [element("label", {htmlFor: id, textContent: column.name})];
@@ -95,24 +95,23 @@ function show() {
 }
 
 function showCounterfactual() {
-  const now = model.answer(cells);
-  const free = model.freeFeatures(controls.map((control) => control.lock.checked && !control.lock.disabled), cells);
-  near = nearest(model, now, free);
+  const now = model.answer(cells), free = controls.map((control) => control.lock.checked && !control.lock.disabled);
+  near = nearest(model, cells, free);
   const other = classes[1 - now.class], table = find("changes");
   table.replaceChildren();
   find("apply").disabled = near === null;
   if (near === null) {
     find("counterfactual").textContent = `No change of the ticked features was found that gives ${other}.`;
   } else {
-    const proof = isSingle(model) ? "the nearest row" : "a near row, found by a search; a nearer one may exist,";
+    const proof = near.proven ? "the nearest row" : "a near row, found by a search; a nearer one may exist,";
     find("counterfactual").textContent = `With these changes the answer is ${other}: ${proof} at a distance of `
-      + `${shown(near.distance)} standard deviations. Only ticked features change; choices stay as they are.`;
-    near.cells = model.cellsOf(near.z, cells, free);
-    const moves = now.z.map((_, f) => f).filter((f) => Math.abs(near.z[f] - now.z[f]) > 1e-4 * near.distance);
-    moves.sort((f, g) => Math.abs(near.z[g] - now.z[g]) - Math.abs(near.z[f] - now.z[f]));
+      + `${shown(near.distance)}. A number counts in standard deviations, another choice counts 1. Only ticked features change.`;
+    const size = (c) => (isNominal(c) ? 1 : Math.abs(near.z[columns[c].first] - now.z[columns[c].first]));
+    const moves = [...cells.keys()].filter((c) => near.cells[c] !== cells[c] && size(c) > 1e-4 * near.distance);
+    moves.sort((c, d) => size(d) - size(c));
     table.append(element("tr", {}, ...["feature", "from", "to"].map((text) => element("th", {textContent: text}))));
-    for (const f of moves.slice(0, 12)) {
-      const c = model.recipe[f][0], texts = [columns[c].name, shownCell(c, cells[c]), shown(near.cells[c])];
+    for (const c of moves.slice(0, 12)) {
+      const texts = [columns[c].name, shownCell(c, cells[c]), shownCell(c, near.cells[c])];
       table.append(element("tr", {}, ...texts.map((text) => element("td", {textContent: text}))));
     }
     if (moves.length > 12) table.append(element("tr", {}, element("td", {colSpan: 3, textContent: `and ${moves.length - 12} smaller changes`})));

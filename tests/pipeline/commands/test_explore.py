@@ -26,9 +26,14 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing
 ANSWER = """<script>
   const rows = @ROWS@;
   const answers = rows.map((row) => {
-    const now = model.answer(row), found = nearest(model, now, model.freeFeatures(columns.map(() => true), row));
+    const now = model.answer(row), found = nearest(model, row, columns.map((column) => column.categories === null));
     return {decision: now.decision, probability: now.probability, bias: now.bias, shares: now.shares,
-      distance: found && found.distance, flipped: found && flipped(model, found.z, now)};
+      distance: found && found.distance, flipped: found && model.answer(found.cells).class !== now.class};
+  });
+  const chosen = rows.slice(0, 30).map((row) => {
+    const found = nearest(model, row, columns.map(() => true));
+    return found && {distance: found.distance, proven: found.proven,
+      flipped: model.answer(found.cells).class !== model.answer(row).class};
   });
   const typed = rows.slice(0, 20).map((row) => {
     row.forEach((cell, f) => {
@@ -43,7 +48,7 @@ ANSWER = """<script>
   setAll(typical);
   const milliseconds = performance.now() - began;
   const root = document.documentElement, fits = root.scrollWidth <= root.clientWidth;
-  const seen = JSON.stringify({answers, typed, milliseconds, fits, width: root.scrollWidth});
+  const seen = JSON.stringify({answers, chosen, typed, milliseconds, fits, width: root.scrollWidth});
   document.body.append(Object.assign(document.createElement("p"), {id: "seen", textContent: seen}));
 </script>"""
 
@@ -131,6 +136,30 @@ def test_a_browser_computes_what_python_computes(kind, encode, tmp_path):
         np.testing.assert_allclose(got, best, rtol=1e-5, atol=1e-7)
     else:
         assert sum(distance is not None for distance in distances) > 100
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.parametrize("encode", [None, "one_hot"])
+def test_choices_change_as_in_python(encode, tmp_path):
+    """A row that the page calls the nearest is; another one is not nearer than it."""
+    shape = (3, 2)
+    served = random_models.served(np.random.default_rng(8), "single", *shape, encode=encode)
+    _, rows = codes(served, 9, 30, shape)
+    seen = in_browser(explore.page(portable(served), "random"), rows, tmp_path)
+    frame = random_models.rows(np.random.default_rng(9), 30, *shape)
+    answers = served.predict(frame, {"output": "counterfactual", "seconds": 60})
+    proven = 0
+    for found, answer in zip(seen["chosen"], answers):
+        distance = answer["counterfactual"].get("distance", np.inf)
+        if found is None:
+            continue
+        assert found["flipped"]
+        assert found["distance"] >= distance * (1 - 1e-6)
+        if found["proven"]:
+            proven += 1
+            assert found["distance"] == pytest.approx(distance, rel=1e-5, abs=1e-6)
+    assert proven > 20
 
 
 def test_the_page_loads_nothing_and_no_text_ends_its_script():
