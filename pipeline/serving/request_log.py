@@ -47,8 +47,8 @@ class RequestLog:
     def append(self, rows: pd.DataFrame, columns: Sequence[str]) -> None:
         """Append the cells of these columns, row by row; rows that do not fit into a whole file are left out."""
         content = bytearray()
-        for row in rows[list(columns)].to_dict(orient="records"):
-            line = json.dumps(row).encode() + b"\n"
+        for cells in zip(*(rows[name].tolist() for name in columns)):
+            line = json.dumps(dict(zip(columns, cells))).encode() + b"\n"
             if len(content) + len(line) > self.size:
                 break
             content += line

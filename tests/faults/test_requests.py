@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 import time
@@ -21,6 +22,7 @@ from tests.support import killing, malformed, registered
 
 pytestmark = pytest.mark.fault
 REQUESTS, SOCKETS, LARGE_BODIES, LARGE_BODY = 5000, 200, 20, 100_000_000
+LOG_MEGABYTES = 5
 GROWTH = 1.1  # memory after the attack, relative to before
 GOOD = {"dataframe_records": [{"width": 0.5, "größe (cm)": 1, "grade": "2", "colour": "red"}]}
 
@@ -99,7 +101,8 @@ class Client:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_an_attack_leaves_the_server_as_it_was(registered_project):
-    with serving(registered_project, registered.NAME) as (address, process):
+    options = ("--log-requests", "attacked.jsonl", "--log-megabytes", str(LOG_MEGABYTES))
+    with serving(registered_project, registered.NAME, *options) as (address, process):
         url = f"{address}/invocations"
         expected = requests.post(url, json=GOOD, timeout=60).text
         attack(url, 300, seed=99)  # a warm-up with every kind of request, also the largest
@@ -123,6 +126,10 @@ def test_an_attack_leaves_the_server_as_it_was(registered_project):
         assert memory(process) < GROWTH * before, (before, memory(process))
         log = (registered_project / f"server-{port}.log").read_text()
         assert "Traceback" not in log
+    for name in ("attacked.jsonl", "attacked.jsonl.1"):
+        content = (registered_project / name).read_bytes()
+        assert len(content) <= LOG_MEGABYTES * 2**20
+        assert all(set(json.loads(line)) == set(malformed.COLUMNS) for line in content.splitlines())
 
 
 def test_a_port_that_does_not_exist_is_one_sentence(tmp_path):

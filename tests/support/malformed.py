@@ -188,7 +188,8 @@ def _content_type(rng: random.Random) -> Request:
 def _params(rng: random.Random) -> Request:
     body = _body([_row(rng)], rng.choice(FORMATS))
     odd = rng.choice(ODD)
-    body["params"] = rng.choice([odd, {"output": odd}, {"output": "full", "more": odd}, [odd], {"": odd}])
+    params = [odd, {"output": odd}, {"strict": odd}, {"output": "full", "more": odd}, [odd], {"": odd}]
+    body["params"] = rng.choice(params)
     return _dump(body), JSON
 
 
