@@ -25,8 +25,8 @@ from pipeline.fitting.study import StudyTask, run_study
 from pipeline.fitting.training_data import TrainingData
 
 FOLD = 0
-LARGEST = 12_000  # cells of a problem
-EVERY = 2  # of the problems in the order of their size, this one
+LARGEST = 16_000  # cells of a problem
+EVERY = 2  # of the problems in the order of their size, every second one is used
 PARAMS = {"n_init": 2, "tol": 1e-3, "solver": "anneal"}
 ALPHA = {"low": 1e-8, "high": 100.0, "log": True}
 PENALTY = {"choices": ["norm", "variance"]}
@@ -81,11 +81,12 @@ def _strategy(
 
 
 LIST = "18 settings and 6 trials, as before"
+RANDOM, TPE = "random, 60 trials, quick inner fits", "TPE, 60 trials, quick inner fits"
 STRATEGIES = {
     LIST: _strategy(24, OLD_FIRST, OLD_SEARCH, OLD_INNER, OLD_BEHIND),
     "18 settings and 6 trials, quick inner fits": _strategy(24, OLD_FIRST, OLD_SEARCH, QUICK_INNER, QUICK_BEHIND),
-    "random, 60 trials, quick inner fits": _strategy(60, FIRST, SEARCH, QUICK_INNER, QUICK_BEHIND, "random"),
-    "TPE, 60 trials, quick inner fits": _strategy(60, FIRST, SEARCH, QUICK_INNER, QUICK_BEHIND),
+    RANDOM: _strategy(60, FIRST, SEARCH, QUICK_INNER, QUICK_BEHIND, "random"),
+    TPE: _strategy(60, FIRST, SEARCH, QUICK_INNER, QUICK_BEHIND),
     "TPE, 60 trials, nothing first": _strategy(60, [], SEARCH, QUICK_INNER, QUICK_BEHIND),
     "TPE, 60 trials, 18 settings first": _strategy(60, OLD_FIRST, SEARCH, QUICK_INNER, QUICK_BEHIND),
 }
@@ -130,22 +131,39 @@ def measure(name: str) -> list[dict]:
 
 
 def run(n_jobs: int = 2) -> Report:
-    report = Report("search", "Optuna compared with random search and a fixed list")
     problems = [name for name in development.PROBLEMS if development.load(name)[0].size <= LARGEST]
     order = sorted(problems, key=lambda name: development.load(name)[0].size)[::EVERY]
     results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(delayed(measure)(name) for name in order)
     parts = tqdm(results, total=len(order), desc="search", unit="problem", mininterval=5)
-    studies = pd.DataFrame([row for part in parts for row in part])
+    return report_of(pd.DataFrame([row for part in parts for row in part]))
+
+
+def report_of(studies: pd.DataFrame) -> Report:
+    report = Report("search", "Optuna compared with random search and a fixed list")
+    table = summary(studies).set_index("strategy")
+    before, tpe, random = table.loc[LIST], table.loc[TPE], table.loc[RANDOM]
+    gain, lead = tpe["accuracy"] - before["accuracy"], tpe["accuracy"] - random["accuracy"]
+    report.claim("TPE minus the list of 18, accuracy on test folds", gain, "> 0", bool(gain > 0))
+    report.claim("TPE minus random search, accuracy on test folds", lead, "> 0", bool(lead > 0))
+    cost = tpe["seconds"] / before["seconds"]
+    report.claim("cost of 60 trials, relative to 24 trials before", cost, "at most 1", bool(cost <= 1))
     report.table("strategies", summary(studies))
     report.table("studies", studies)
+    count = studies["problem"].nunique()
     report.note(
-        f"{len(order)} problems, none of which is one of the paper's 30 data sets. All strategies have the same "
-        "inner folds. `inner` is the mean inner score of the chosen setting, `accuracy` its score on one test fold; "
-        "`error` is the standard error of its difference from the first row. Seconds are CPU seconds of all studies."
+        f"{count} problems, none of them one of the paper's 30 data sets. All strategies have the same inner folds. "
+        "`inner` is the mean inner score of the chosen setting, `accuracy` its score on one test fold; `error` is the "
+        "standard error of its difference from the first row. Seconds are CPU seconds of all studies."
     )
     report.note(
         "Quick inner fits have the tolerance 0.02 instead of 0.001, and a trial is given up when it is more than 0.01 "
-        "behind the best on the same inner folds, instead of 0.03. `r1` differs from `r2` only in what a sampler chose."
+        "behind the best on the same inner folds, instead of 0.03. `asymmetric` counts problems with r1 other than r2."
+    )
+    report.note(
+        "TPE with four first settings finds the best inner score, but on the test folds no strategy differs from the "
+        "list by more than two standard errors: the list is about as good on problems of this size. Optuna's search is "
+        "kept, because users bring spaces of their own. 60 trials cost more than the 24 of before, in spite of cheaper "
+        "fits and earlier pruning. `ldep` in params.yaml has 40, which by proportion cost about the same."
     )
     return report
 

@@ -81,7 +81,8 @@ def form_of(model: str) -> tuple[str | None, str]:
 
 def family_label(model_class: str) -> str:
     """The name of a family that has three forms."""
-    return _CLASSES[model_class]
+    name = _CLASSES[model_class]
+    return name[0].upper() + name[1:]
 
 
 def family(model: str) -> str:

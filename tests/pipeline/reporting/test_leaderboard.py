@@ -51,7 +51,7 @@ def test_a_family_is_one_row_with_its_three_forms():
     assert table is not None
     ours, trees = texts(table)
     assert (ours[0], ours[1], ours[7]) == ("ℓ-DEP", "81.0", "88.0")
-    assert (trees[0], trees[1], trees[4], trees[7]) == ("extra trees", "82.0", "85.0", "–")
+    assert (trees[0], trees[1], trees[4], trees[7]) == ("Extra trees", "82.0", "85.0", "–")
     assert [cell.best for cell in table.rows[1]][:5] == [False, True, False, False, False]
 
 
