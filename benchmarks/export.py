@@ -144,7 +144,7 @@ def measure(name: str, kind: str) -> dict[str, Any]:
         "dataset": name,
         "model": kind,
         "columns": len(model.columns),
-        "nominal": len(model.nominal),
+        "nominal": len(model.of_kind("nominal")),
         "pieces": len(model.model.offsets),
         "labels_differ": int(np.sum(label != np.array(python.classes, object)[positive.astype(int)]))
         + int(np.sum(c_class != positive)),

@@ -146,4 +146,4 @@ def _report(name: str, path: Path, found: Profile, choice: Choice, metric: str, 
         print(f"  {model} steps aside: with {found.rows} rows it would take about {duration(seconds)}")
     print(f"  training takes about {duration(choice.seconds)}, estimated from the size of the file")
     print(f"  metric: {metric}, to tune and to choose the winner")
-    print("Next: dvc repro, then open report/report.html.")
+    print(f"Next: dvc repro, then open report/{name}.html.")

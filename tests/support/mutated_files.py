@@ -37,6 +37,9 @@ WORDS = [
     "#",
     "-",
 ]
+DATES = ["2024-02-29", "2023-12-31 23:59", "29.02.2024", "1/2/2024", "5 Jan 2024", "2024-01-05T10:00:00+02:00"]
+SPELLED = ["1,5", "1.234,5", "1,234.5", "12 %", "9.5%", "1'234", "1\u202f000", "-0,25", "1.000"]
+UNITS = ["12 kg", "3.5m", "$ 20", "7 °C", "100 km/h"]
 GAPS = ["", "?", "NA", "nan", "None", "null", "N/A"]
 ODD = [
     "1e308",
@@ -132,7 +135,9 @@ def files(count: int, seed: int = 0) -> Iterator[OwnFile]:
 
 def _cells(rng: random.Random, rows: int) -> list[str]:
     """One column: numbers, words, or a mixture, with gaps, and in a part of the columns odd cells."""
-    kind = rng.choice([NUMBERS, NUMBERS, WORDS, NUMBERS + WORDS])
+    kind = rng.choice([NUMBERS, NUMBERS, WORDS, NUMBERS + WORDS, DATES, SPELLED, UNITS])
+    if kind in (DATES, SPELLED, UNITS) and rng.random() < 0.5:  # one way of writing, as in an honest file
+        kind = _one_way(rng, rng.choice(kind))
     column = [rng.choice(kind) for _ in range(rows)]
     for row in range(rows):
         chance = rng.random()
@@ -141,6 +146,11 @@ def _cells(rng: random.Random, rows: int) -> list[str]:
     if rng.random() < 0.3:
         column[rng.randrange(rows)] = rng.choice(ODD)
     return column
+
+
+def _one_way(rng: random.Random, text: str) -> list[str]:
+    """Forty texts like the given one, with other digits."""
+    return ["".join(str(rng.randint(1, 2)) if letter in "12" else letter for letter in text) for _ in range(40)]
 
 
 def _table(rng: random.Random) -> dict[str, list[str]]:

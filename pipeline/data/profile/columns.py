@@ -44,15 +44,17 @@ def column_profile(cells: pd.Series, choice: Choice) -> ColumnProfile:
         gaps,
         len(np.unique(present.cat.codes if isinstance(present.dtype, pd.CategoricalDtype) else present)),
         "" if present.empty else _shown(present.iloc[0]),
-        "left out" if choice.fitted is None else _treatment(choice.fitted, gaps),
+        "left out" if choice.fitted is None else _treatment(choice.kind, choice.fitted, gaps),
         tuple(remarks),
         choice.drop,
     )
 
 
-def _treatment(column: FittedColumn, gaps: int) -> str:
+def _treatment(kind: str, column: FittedColumn, gaps: int) -> str:
     if isinstance(column, Date):
-        words = f"{', '.join(column.parts)} (days since 2000)"
+        words = ", ".join("days since 2000" if part == "days" else part for part in column.parts)
+    elif kind == "boolean":
+        words = "False is 0, True is 1"
     elif not isinstance(column, Nominal):
         words = "used as it is"
     elif column.encoding == "frequency":
