@@ -113,6 +113,7 @@ class RowSearch:
         return Outcome(None, np.inf, np.inf)
 
     def outcome(self, lower: float) -> Outcome:
+        lower = max(lower, self.first_radius())
         if self.best is None:
             return Outcome(None, np.inf, lower)
         return Outcome(self.best, self.distance, min(lower, self.distance))
