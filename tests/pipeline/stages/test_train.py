@@ -184,7 +184,8 @@ def test_training_by_groups_or_by_time(root, kind):
     target = pd.read_parquet("data/imputed/tiny.parquet")["label"]
     column = SplitColumn(kind, "column", np.random.default_rng(0).permutation(np.arange(90) // 3))
     folds.write("tiny", split.assign(target, Split(folds=3), column))
-    train.run("tiny", tiny.checked())
+    classifiers = {**tiny.values()["classifiers"], "ensembled": {"ensemble": "ldep"}}
+    train.run("tiny", tiny.checked(models=list(classifiers), classifiers=classifiers))
     assert (results.read("tiny")["status"] == "ok").all()
     decisions, partition = results.read_decisions("tiny"), load_training_data("tiny").partition
     assert (decisions.notna().all(axis=1) == (partition.test_fold[:, 0] >= 0)).all()
