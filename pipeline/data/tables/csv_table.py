@@ -207,8 +207,8 @@ def _check_header(path: Path, header: list[str], delimiter: str, known: Collecti
         others = [other for other in ";\t|, " if other != delimiter and other in header[0]]
         if others:
             raise UserError(
-                f"{path}: with the delimiter '{delimiter}' the header is one column, {header[0]!r}; it seems to be "
-                f"{others[0]!r} (own_data: delimiter: {others[0]!r}, ldep score: --delimiter)."
+                f"{path}: with the delimiter '{delimiter}' the header is one column, '{short(header[0])}'; it seems "
+                f"to be {others[0]!r} (own_data: delimiter: {others[0]!r}, ldep score: --delimiter)."
             )
     number = next((cell for cell in header if isinstance(cells.read(cell), float)), None)
     if number is not None and not set(known) & set(header):  # with those in place, columns may be called 0, 1, 2
