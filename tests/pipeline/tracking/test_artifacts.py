@@ -25,12 +25,17 @@ def record(root: Path, monkeypatch: pytest.MonkeyPatch) -> RunRecord:
 
 @pytest.mark.parametrize(
     ("writer", "files"),
-    [(artifacts.confusion, ["confusion.png"]), (artifacts.boundary, ["boundary.png"]), (artifacts.studies, [])],
+    [
+        (artifacts.confusion, ["confusion.png"]),
+        (artifacts.curves, ["precision_recall.png", "roc.png"]),
+        (artifacts.boundary, ["boundary.png"]),
+        (artifacts.studies, []),
+    ],
 )
 def test_a_writer_writes_its_files(record, tmp_path, writer, files):
     assert writer in artifacts.WRITERS
     writer(record, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == files
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
 
 
 def test_a_writer_in_the_list_is_all_that_a_new_artifact_needs(record, tmp_path, monkeypatch):
@@ -39,4 +44,5 @@ def test_a_writer_in_the_list_is_all_that_a_new_artifact_needs(record, tmp_path,
 
     monkeypatch.setattr(artifacts, "WRITERS", (*artifacts.WRITERS, seconds))
     artifacts.write(record, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["boundary.png", "confusion.png", "seconds.txt"]
+    written = {path.stem for path in tmp_path.iterdir()}
+    assert written == {"boundary", "confusion", "precision_recall", "roc", "seconds"}
