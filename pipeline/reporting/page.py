@@ -73,7 +73,7 @@ def render(
     return fill(
         "page.html",
         accuracies=accuracies,
-        folds=_folds(data),
+        cross_validation=_cross_validation(data),
         sections={anchor: title for anchor, title in SECTIONS.items() if anchor not in absent},
         cards=cards(data),
         findings=summary.findings(accuracies, data.claims, data.ranks),
@@ -126,9 +126,14 @@ def _solvers(data: ReportData) -> dict[str, Any] | None:
     return {"count": len(solvers), "exact": len(solvers) - len(others), "others": others}
 
 
-def _folds(data: ReportData) -> str:
-    counts = sorted(data.results.groupby("dataset")["fold"].nunique().unique())
-    return " or ".join(map(str, counts))
+def _cross_validation(data: ReportData) -> str:
+    """How the data sets were split; `fold` counts the folds of all repeats."""
+    kinds = set()
+    for dataset, fold in data.results.groupby("dataset")["fold"]:
+        repeats = data.datasets[str(dataset)].repeats
+        repeated = f", {repeats} times" if repeats > 1 else ""
+        kinds.add((fold.nunique() // repeats, f"{fold.nunique() // repeats}-fold cross-validation{repeated}"))
+    return " or ".join(text for _, text in sorted(kinds))
 
 
 def _html(table: Any, identifier: str) -> Any:

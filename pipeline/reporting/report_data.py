@@ -24,6 +24,8 @@ class DatasetInfo:
     missing: int | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
     md5: str = ""
+    repeats: int = 1
+    """How often the whole cross-validation was done."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from pipeline.common.errors import UserError, first_line
 from pipeline.common.files import write_json, write_text
 from pipeline.config import paths
 from pipeline.config.params import Params
+from pipeline.data import folds
 from pipeline.data.provenance import Provenance
 from pipeline.data.stage_files import read_imputed
 from pipeline.execution import results
@@ -156,7 +157,13 @@ def _read_info(name: str, source: str, root: Path) -> DatasetInfo:
         missing=provenance.missing,
         classes=provenance.classes or {},
         md5=provenance.md5 or "",
+        repeats=_repeats(name, root / paths.DATA),
     )
+
+
+def _repeats(name: str, folder: Path) -> int:
+    """The number of repeats; 1 without a file of folds, as for results from elsewhere."""
+    return folds.read(name, folder).repeats if paths.folds(name, folder).is_file() else 1
 
 
 def _read_planar(name: str, root: Path) -> PlanarData | None:

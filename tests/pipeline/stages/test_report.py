@@ -8,10 +8,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pipeline.common.errors import UserError
+from pipeline.data import folds
 from pipeline.fitting.metrics import METRICS
+from pipeline.fitting.partition import Partition
 from pipeline.reporting import page
 from pipeline.stages import report
 from tests.support import reported
@@ -123,6 +126,13 @@ def test_one_data_set_and_one_model_are_enough(tmp_path):
     assert "1 data set, 1 model, 2-fold cross-validation" in text
     assert "62.5" in text
     assert "The ranks are not tested" in text
+
+
+def test_repeats_of_the_cross_validation_are_told_apart_from_folds(tmp_path):
+    folds.write("haberman", Partition(np.array([[0, 1], [1, 0]])), tmp_path / "data")
+    reported.write(tmp_path, "haberman", {"svc": [0.5, 0.75, 0.5, 0.75]})
+    folder = report.run(["haberman"], reported.project_params(["haberman"]), tmp_path)
+    assert "1 data set, 1 model, 2-fold cross-validation, 2 times." in (folder / "report.html").read_text()
 
 
 def test_results_that_are_refused_leave_the_old_report(tmp_path):
