@@ -9,6 +9,7 @@ import sys
 BENCHMARKS = {
     "solvers": "objectives of anneal, ccp and dccp on seeded problems (2 minutes)",
     "development": "defaults compared with other settings on the problems they were chosen on (10 minutes)",
+    "development_classes": "the same for more than two classes (5 minutes)",
     "search": "Optuna compared with random search and a fixed list of settings (10 minutes)",
     "fit_time": "fit time compared with the MLP on the 30 data sets (5 minutes)",
     "multiclass": "accuracy and time with 3 to 26 classes, compared with one-versus-rest and the MLP (8 minutes)",
@@ -33,7 +34,7 @@ def main() -> int:
         prog="python -m benchmarks",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"  {name:11} {text}" for name, text in BENCHMARKS.items())
+        epilog="\n".join(f"  {name:19} {text}" for name, text in BENCHMARKS.items())
         + "\n\nThe 30 data sets come from OpenML, or from its cache if OPENML_CACHE_DIR is set.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark to run (default: all)")

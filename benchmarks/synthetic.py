@@ -1,4 +1,4 @@
-"""Seeded two-class problems of many kinds: smooth, noisy, logical, collinear, wide, with outliers."""
+"""Seeded two-class problems of many kinds: smooth, noisy, logical, collinear, wide, with outliers; and large ones."""
 
 from __future__ import annotations
 
@@ -177,4 +177,82 @@ PROBLEMS = (
     wide_and_sparse,
     tree_teacher,
     mostly_noise,
+)
+
+
+def large_checkerboard() -> Problem:
+    rng = np.random.default_rng(201)
+    X = rng.uniform(0, 6, (12_000, 2))
+    y = np.floor(X).sum(axis=1).astype(int) % 2
+    return X, np.where(rng.random(12_000) < 0.1, 1 - y, y)
+
+
+def large_waves() -> Problem:
+    """A wavy boundary in five features."""
+    rng = np.random.default_rng(202)
+    X = rng.normal(size=(6000, 5))
+    score = np.sin(2 * X[:, 0]) + np.cos(1.5 * X[:, 1] * X[:, 2]) + 0.5 * X[:, 3] ** 2 - 0.4 * X[:, 4]
+    return X, (score + 0.4 * rng.normal(size=6000) > np.median(score)).astype(int)
+
+
+def large_sum_of_squares() -> Problem:
+    X, y = datasets.make_hastie_10_2(12_000, random_state=203)
+    return X, (y > 0).astype(int)
+
+
+def large_network() -> Problem:
+    """The sign of a random network, with noise."""
+    rng = np.random.default_rng(204)
+    X = rng.normal(size=(15_000, 10))
+    units = np.tanh(X @ rng.normal(size=(10, 30)) * 0.7)
+    return X, (units @ rng.normal(size=30) + 0.8 * rng.normal(size=15_000) > 0).astype(int)
+
+
+def large_clusters() -> Problem:
+    return datasets.make_classification(
+        10_000, 20, n_informative=8, n_redundant=6, n_clusters_per_class=4, flip_y=0.1, random_state=205
+    )
+
+
+def large_tree() -> Problem:
+    """A deep tree of mixed features."""
+    rng = np.random.default_rng(206)
+    X = np.hstack([rng.integers(-1, 2, (8000, 10)), rng.normal(size=(8000, 6))]).astype(float)
+    hidden = np.sin(X @ rng.normal(size=(16, 2))).sum(axis=1) > 0
+    y = DecisionTreeClassifier(max_leaf_nodes=80, random_state=0).fit(X[:3000], hidden[:3000]).predict(X).astype(int)
+    return X, np.where(rng.random(8000) < 0.05, 1 - y, y)
+
+
+def large_shells() -> Problem:
+    return datasets.make_gaussian_quantiles(n_samples=8000, n_features=10, n_classes=2, random_state=207)
+
+
+def large_moons() -> Problem:
+    return datasets.make_moons(15_000, noise=0.3, random_state=208)
+
+
+def large_friedman() -> Problem:
+    X, target = datasets.make_friedman1(6000, 10, noise=2.0, random_state=209)
+    return X, (target > np.median(target)).astype(int)
+
+
+def large_linear() -> Problem:
+    """A logistic model of correlated features."""
+    rng = np.random.default_rng(210)
+    X = rng.normal(size=(6000, 15)) @ rng.normal(size=(15, 15))
+    score = X @ rng.normal(size=15)
+    return X, (score / score.std() + rng.logistic(size=6000) * 0.5 > 0).astype(int)
+
+
+LARGE = (
+    large_checkerboard,
+    large_waves,
+    large_sum_of_squares,
+    large_network,
+    large_clusters,
+    large_tree,
+    large_shells,
+    large_moons,
+    large_friedman,
+    large_linear,
 )

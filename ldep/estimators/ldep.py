@@ -46,11 +46,12 @@ class LDEPClassifier(LinearPiecesClassifier):
     r1, r2 : int, default=20
         Number of affine pieces of the dilation (first maximum, of the second class) and of the erosion (second maximum,
         of the first class). With more than two classes every class has r1 pieces, and r2 must be equal to r1.
-    alpha : float or "scale", default="scale"
+    alpha : float, "auto" or "scale", default="auto"
         Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with
         r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha. "scale" is 0.15 times the sum of the variances of
         the features, and with penalty="variance" 0.15 times the number of features that vary: the same on standardised
-        features.
+        features. "auto" is "scale" for two classes, and for more "scale" times min(n, 40) / 10, where n is the number
+        of features that vary.
     penalty : {"norm", "variance"}, default="norm"
         "norm" penalises the squared norm of the slopes and, like any norm, depends on the scale of the features.
         "variance" penalises the variance of the pieces over the training data, which is "norm" on PCA-whitened
@@ -71,7 +72,8 @@ class LDEPClassifier(LinearPiecesClassifier):
         Largest number of iterations from each start; None is the solver's own default.
     tol : float, default=None
         A solver stops when an iteration (of `anneal`: five together) lowers the objective by less than this share. None
-        is the solver's own default: 0.02 for "anneal", and 0.001 for the others.
+        is the solver's own default: 0.02 for "anneal", 0.05 for "anneal" with more than two classes, and 0.001 for the
+        others.
     class_weight : dict or "balanced", default=None
         Weights of the classes. "balanced" gives all classes the same total weight, sample weights included.
     monotone : dict or array-like of shape (n_features,), default=None
@@ -142,7 +144,7 @@ class LDEPClassifier(LinearPiecesClassifier):
     _parameter_constraints: ClassVar[dict] = {
         "r1": [Interval(Integral, 1, None, closed="left")],
         "r2": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"scale"})],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto", "scale"})],
         "penalty": [StrOptions({"norm", "variance"})],
         "solver": [StrOptions(set(SOLVERS))],
         "solver_options": [dict, None],
@@ -163,7 +165,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         r1=20,
         r2=20,
         *,
-        alpha="scale",
+        alpha="auto",
         penalty="norm",
         solver="anneal",
         solver_options=None,
@@ -223,7 +225,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         group_sizes, monotone = self._group_sizes(), self._check_monotone()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         with single_thread():
-            self.alpha_ = resolve_alpha(self.alpha, samples, self.penalty)
+            self.alpha_ = resolve_alpha(self.alpha, samples, self.penalty, len(self.classes_))
             problem, coordinates = condition(samples, group_sizes, self.alpha_, self.penalty, monotone)
         starts = linear_starts(self.init, self.n_init, problem, coordinates)
         if resume:

@@ -193,7 +193,7 @@ class TestSplits:
         with pytest.warns(UserWarning, match="one class has a single sample"):
             model = LDEPClassifierCV(**QUICK).fit(X, y)
         assert model.n_splits_ == 0
-        assert model.best_params_ == {"r1": 20, "r2": 20, "alpha": "scale", "penalty": "norm"}
+        assert model.best_params_ == {"r1": 20, "r2": 20, "alpha": "auto", "penalty": "norm"}
         np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
 
     def test_rows_of_weight_zero_are_in_no_fold(self):

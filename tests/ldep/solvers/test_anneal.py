@@ -21,6 +21,14 @@ def test_the_first_temperature_falls_with_the_penalty():
     assert temperatures[-1] >= anneal.WARM
 
 
+def test_the_first_temperature_is_higher_for_more_than_two_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), np.arange(200)
+    two, _ = condition(Samples(X, np.where(y % 2, 1.0, -1.0), np.ones(200)), (6, 6), 4.0)
+    three, _ = condition(Samples(X, y % 3, np.ones(200)), (4, 4, 4), 4.0)
+    assert anneal.first_temperature(three) == pytest.approx(5 * anneal.first_temperature(two))
+
+
 def test_a_strong_penalty_does_not_make_all_pieces_equal():
     """From too high a temperature all pieces of a group end equal, at an objective some 20 % higher."""
     problem = noisy_problem(0, 2.0, r=5, m=300, n=4)
