@@ -156,8 +156,8 @@ def run() -> Report:
         "in proportion to the number of features another 1.4; together 3.4 ± 0.7. The looser tolerance, -0.2 ± 0.2, "
         "saves a sixth of the time. Numbers of pieces that follow the rows per class and feature, tried by hand, were "
         "no better than 20 with these two rules, nor was a rule for alpha in the rows per class. The rules were chosen "
-        "on these problems, so the gains are optimistic: [multiclass](multiclass.md) measures them on others. No problem "
-        "has more than 12 classes."
+        "on these problems, so the gains are optimistic: [multiclass](multiclass.md) measures them on others. No "
+        "problem has more than 12 classes."
     )
     return report
 
