@@ -33,7 +33,11 @@ def draw(data: ReportData) -> Figure | None:
                 left += width
         names = [f"{labels.label(claim.ours)} – {claim.other}" for claim in reversed(claims)]
         axes.set_yticks(range(len(names)), names, fontsize=8)
-        axes.set(xlim=(0, 1), xlabel="posterior probability: better | practically equal | worse, in %")
+        axes.set(
+            xlim=(0, 1),
+            ylim=(-0.6, len(names) - 0.4),
+            xlabel="posterior probability: better | practically equal | worse, in %",
+        )
         axes.set_xticks([])
         return figure
 

@@ -57,7 +57,7 @@ def draw(data: ReportData) -> Figure | None:
     columns = min(3, table.shape[1])
     rows = -(-table.shape[1] // columns)
     with drawing.style():
-        figure, panels = drawing.figure(7.2, 0.4 + 2.1 * rows, rows, columns, sharey=True, squeeze=False)
+        figure, panels = drawing.figure(7.2, 0.4 + 2.3 * rows, rows, columns, sharey=True, squeeze=False)
         for axes, name in zip(panels.flat, table):
             axes.axhline(0, color=drawing.INK, linewidth=0.8)
             colours = [drawing.colour("ldep") if value > 0 else drawing.colour("svc") for value in lead]
@@ -65,7 +65,8 @@ def draw(data: ReportData) -> Figure | None:
             if name in ("rows", "features", "rows per feature"):
                 axes.set_xscale("log")
                 drawing.plain_numbers(axes.xaxis)
-            axes.set_title(f"{name}: {_correlation(table[name], lead)}", fontsize=8)
+            axes.set_title(_correlation(table[name], lead), fontsize=8)
+            axes.set_xlabel(name, fontsize=8)
         drawing.hide_unused(panels, table.shape[1])
         figure.supylabel(f"{labels.label(ours)} minus the best other model", fontsize=8, color=drawing.MUTED)
         return figure
