@@ -11,9 +11,6 @@ class ExportMixin:
     """Adds `to_onnx` to an ℓ-DEP."""
 
     classes_: Any
-    _clipped: bool
-    estimators_: list[Any]
-    link_: Any
 
     def to_onnx(self, *, contributions=True):
         """Write the model as ONNX, in double precision.
@@ -33,16 +30,11 @@ class ExportMixin:
         model : onnx.ModelProto
             The ONNX model; `model.SerializeToString()` is the content of a file.
         """
-        from ldep.export.onnx_class_votes import class_votes_to_onnx
-        from ldep.export.onnx_classes import classes_to_onnx
+        from ldep.export.onnx_class_votes import classes_to_onnx
         from ldep.export.onnx_model import to_onnx
         from ldep.export.piecewise import piecewise
 
         check_is_fitted(self)
         if len(self.classes_) > 2:
-            if hasattr(self, "coefs_"):
-                return classes_to_onnx(self, contributions=contributions)
-            if self._clipped:
-                return class_votes_to_onnx(self, contributions=contributions)
-            return classes_to_onnx(self.estimators_[0], contributions=contributions, slope=self.link_[0])
+            return classes_to_onnx(self, contributions=contributions)
         return to_onnx(piecewise(self), contributions=contributions)

@@ -10,43 +10,53 @@ import numpy as np
 from ldep.exact.models import ClassVotes
 from ldep.exact.stacked import Stacked
 from ldep.export.graph import ROWS, Graph
-from ldep.export.onnx_model import type_of_labels
+from ldep.export.onnx_classes import ClassOutputs, add_classes
 from ldep.probability import OPEN_VOTES
 
 DOCUMENTATION = """\
-Vote of linear dilation-erosion perceptrons. Outputs, one entry per row: label; decision, the decision value of each
-class; probabilities of the classes; and, for the difference between the decision value of the label and that of the
-rival, the second best class, contributions of the features and the bias, which sum to it."""
+Linear dilation-erosion perceptrons. Outputs, one entry per row: label; decision, the decision value of each class;
+probabilities of the classes; and, for the difference between the decision value of the label and that of the rival, the
+second best class, contributions of the features and the bias, which sum to it."""
 
 
-def class_votes_to_onnx(model: Any, *, contributions: bool) -> Any:
-    """Return an ONNX model with the input X, for a fitted `LDEPClassifierCV` whose members vote on several classes."""
+def classes_to_onnx(model: Any, *, contributions: bool) -> Any:
+    """Return an ONNX model with the input X, for a fitted ℓ-DEP of more than two classes."""
     graph = Graph()
-    votes = _Votes(graph, model)
+    X = graph.input("X", np.float64, [ROWS, model.n_features_in_])
+    add_class_outputs(graph, model, X, ClassOutputs(model.classes_, contributions))
+    return graph.model("ldep", DOCUMENTATION, {"classes": json.dumps(model.classes_.tolist())})
+
+
+def add_class_outputs(graph: Graph, model: Any, X: str, wanted: ClassOutputs) -> None:
+    """Add the outputs of a single model, of several that vote, or of the one that a search has chosen."""
+    if hasattr(model, "coefs_"):
+        add_classes(graph, model, X, wanted)
+    elif model._clipped:
+        _add_votes(graph, model, X, wanted)
+    else:
+        add_classes(graph, model.estimators_[0], X, wanted, slope=model.link_[0])
+
+
+def _add_votes(graph: Graph, model: Any, X: str, wanted: ClassOutputs) -> None:
+    votes = _Votes(graph, model, X)
     decision = graph.node("Add", graph.node("Mul", votes.mean(), votes.constant(votes.exact.factors)), votes.constants)
     # Of equal decision values the first comes first, as in numpy.
     best = graph.node("TopK", decision, graph.constant([2]), outputs=2, axis=1)[1]
-    labels = type_of_labels(model.classes_)
-    for place, name in enumerate(("label", "rival") if contributions else ("label",)):
-        index = graph.node("Gather", best, graph.constant(place), axis=1)
-        graph.output(graph.node("Gather", graph.constant(labels), index), name, labels.dtype, [ROWS])
+    wanted.add_labels(graph, best)
     graph.output(decision, "decision", np.float64, [ROWS, votes.n_classes])
     opened = graph.node("Div", decision, votes.constant(model.class_factors_))
     slope, intercepts = model.link_
     link = graph.node("Mul", graph.node("Log", opened), votes.constant(slope))
-    probabilities = graph.node("Softmax", graph.node("Add", link, votes.constant(intercepts)), axis=1)
-    graph.output(probabilities, "probabilities", np.float64, [ROWS, votes.n_classes])
-    if contributions:
-        shares, bias = votes.comparison(best, opened)
-        graph.output(shares, "contributions", np.float64, [ROWS, model.n_features_in_])
-        graph.output(bias, "bias", np.float64, [ROWS])
-    return graph.model("ldep", DOCUMENTATION, {"classes": json.dumps(model.classes_.tolist())})
+    own = graph.node("Softmax", graph.node("Add", link, votes.constant(intercepts)), axis=1)
+    wanted.add_probabilities(graph, decision, own)
+    if wanted.contributions:
+        wanted.add_shares(graph, *votes.comparison(best, opened), model.n_features_in_)
 
 
 class _Votes:
     """The scores and the votes of all members: tables of shape (rows, members, classes)."""
 
-    def __init__(self, graph: Graph, model: Any) -> None:
+    def __init__(self, graph: Graph, model: Any, X: str) -> None:
         exact: ClassVotes = model._exact_model()
         stacked = Stacked.of(exact)
         self.graph, self.model, self.exact = graph, model, exact
@@ -62,7 +72,6 @@ class _Votes:
             offsets.append(np.take_along_axis(c, place, axis=1))
         self.slopes = np.stack(slopes, axis=1).reshape(-1, model.n_features_in_)
         self.offsets = np.stack(offsets, axis=1).ravel()
-        X = graph.input("X", np.float64, [ROWS, model.n_features_in_])
         self.Z = graph.node("Sub", X, graph.constant(stacked.center)) if stacked.center.any() else X
         self.center, self.longest = stacked.center, longest
         scores = graph.node("Gemm", self.Z, graph.constant(self.slopes), graph.constant(self.offsets), transB=1)

@@ -93,8 +93,8 @@ def piecewise(estimator: Any) -> Piecewise:
         check_is_fitted(estimator)
         if len(estimator.classes_) != 2:
             raise NotExportable(
-                "Only a model with two classes can be exported, except by its method to_onnx; this one has "
-                f"{len(estimator.classes_)} classes."
+                "Only a model with two classes has this form; this one has "
+                f"{len(estimator.classes_)} classes, and can be written as ONNX."
             )
     if isinstance(estimator, LDEPClassifierCV):
         link = Link("log_odds" if estimator._clipped else "asinh", *estimator.link_)

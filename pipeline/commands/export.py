@@ -10,7 +10,7 @@ from pipeline.common.errors import UserError
 from pipeline.common.files import replacing
 from pipeline.registry import download
 from pipeline.serving import c_header, onnx_file
-from pipeline.serving.portable import Portable, portable
+from pipeline.serving.portable import Portable, PortableClasses, RawColumns, portable
 
 log = logging.getLogger(__name__)
 SUFFIXES = {".onnx": "onnx", ".h": "c"}
@@ -24,23 +24,27 @@ def run(uri: str, target: Path, form: str | None = None, contributions: bool = T
     if target.is_dir():
         raise UserError(f"{target} is a folder; name the file to write.")
     try:
-        model = portable(download.load(uri, root))
+        served = download.load(uri, root)
+        model = onnx_file.of_served(served) if chosen == "onnx" else portable(served)
     except NotExportable as error:
         raise UserError(f"{uri} is not exported: {error}") from None
-    content = _onnx(model, contributions) if chosen == "onnx" else c_header.to_c(model, uri).encode()
+    if isinstance(model, Portable) and chosen == "c":
+        content = c_header.to_c(model, uri).encode()
+    else:
+        content = _onnx(model, contributions)
     with replacing(target) as part:
         part.write_bytes(content)
     log.info("%s: %.0f kB. %s", target, len(content) / 1000, _usage(chosen, model))
 
 
-def _onnx(model: Portable, contributions: bool) -> bytes:
+def _onnx(model: Portable | PortableClasses, contributions: bool) -> bytes:
     try:
         return onnx_file.to_onnx(model, contributions=contributions).SerializeToString()
     except ImportError as error:
         raise UserError(f"{error} The format c needs nothing.") from None
 
 
-def _usage(form: str, model: Portable) -> str:
+def _usage(form: str, model: RawColumns) -> str:
     if form == "c":
         return '#include it, and call ldep_predict(row); its first comment lists the columns. Link with "-lm".'
     kinds = {onnx_file.NUMBERS: "numeric", onnx_file.TEXTS: "nominal", onnx_file.DATES: "date"}

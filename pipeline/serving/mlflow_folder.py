@@ -25,7 +25,6 @@ from pipeline.common import requirements
 from pipeline.encoding.encoder import RawEncoder
 from pipeline.serving import counterfactual_answers, mlflow_loader, onnx_file, served_model
 from pipeline.serving.calibration import Link
-from pipeline.serving.portable import portable
 from pipeline.serving.served_model import ServedModel
 from pipeline.serving.training_profile import TrainingProfile
 
@@ -74,7 +73,7 @@ def _write_onnx(folder: Path, served: ServedModel) -> None:
     if util.find_spec("onnx") is None:
         return
     try:
-        model = portable(served)
+        model = onnx_file.of_served(served)
     except NotExportable:  # the model is not an ℓ-DEP
         return
     (folder / onnx_file.FILE).write_bytes(onnx_file.to_onnx(model).SerializeToString())

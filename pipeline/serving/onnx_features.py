@@ -7,12 +7,12 @@ import numpy as np
 from ldep.export.graph import ROWS, Graph
 from pipeline.encoding.dates import DAY, PARTS
 from pipeline.serving import onnx_cells
-from pipeline.serving.portable import Portable
+from pipeline.serving.portable import RawColumns
 
 NUMBERS, TEXTS, DATES = "numbers", "texts", "dates"
 
 
-def add(graph: Graph, portable: Portable) -> str:
+def add(graph: Graph, portable: RawColumns) -> str:
     """Add the inputs and what turns them into features, before scaling."""
     numeric, nominal, dates = (portable.of_kind(kind) for kind in ("numeric", "nominal", "date"))
     parts, places = [], {}
@@ -35,7 +35,7 @@ def add(graph: Graph, portable: Portable) -> str:
     return _features(graph, portable, numbers, places)
 
 
-def _features(graph: Graph, portable: Portable, numbers: str, places: dict[tuple[str, str], int]) -> str:
+def _features(graph: Graph, portable: RawColumns, numbers: str, places: dict[tuple[str, str], int]) -> str:
     """Gather the number of each feature; then compare, mark and fill."""
     kinds = np.array([feature.kind for feature in portable.features])
     names = [portable.columns[feature.column].name for feature in portable.features]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
+from ldep import LDEPClassifierCV
+from ldep.estimators.linear import LinearPiecesClassifier
 from ldep.export.piecewise import Link, NotExportable, Piecewise, piecewise
 from pipeline.encoding import columns
 from pipeline.encoding.columns import Date, FittedColumn, Nominal
 from pipeline.serving import calibration
-from pipeline.serving.calibration import Sigmoid
+from pipeline.serving.calibration import Sigmoid, Softmax
 
 if TYPE_CHECKING:
     from pipeline.serving.served_model import ServedModel
@@ -70,7 +72,8 @@ class Feature(NamedTuple):
     code: float
 
 
-class RawColumns(NamedTuple):
+@dataclass(frozen=True)
+class RawColumns:
     """The raw columns in the order of the model's features; per feature what fills it, and what standardises it."""
 
     columns: list[Column]
@@ -78,23 +81,28 @@ class RawColumns(NamedTuple):
     mean: np.ndarray
     scale: np.ndarray
 
-
-@dataclass(frozen=True)
-class Portable:
-    """The raw columns, and per feature what fills and what standardises it; the model with its probability."""
-
-    columns: list[Column]
-    fill: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
-    model: Piecewise
-
     def of_kind(self, kind: str) -> list[Column]:
         return [column for column in self.columns if column.kind == kind]
 
     @property
     def features(self) -> list[Feature]:
         return [Feature(k, *step) for k, column in enumerate(self.columns) for step in column.recipe()]
+
+
+@dataclass(frozen=True)
+class Portable(RawColumns):
+    """The raw columns, and the model of two classes with its probability."""
+
+    model: Piecewise
+
+
+@dataclass(frozen=True)
+class PortableClasses(RawColumns):
+    """The raw columns, and a model of more classes. `softmax` gives its probabilities, if it has none of its own."""
+
+    estimator: Any
+    classes: np.ndarray
+    softmax: Softmax | None
 
 
 def raw_columns(served: ServedModel) -> RawColumns:
@@ -118,14 +126,25 @@ def raw_columns(served: ServedModel) -> RawColumns:
 
 
 def portable(served: ServedModel) -> Portable:
-    """Return the numbers of a served model; NotExportable names what has no exported form."""
+    """Return the numbers of a served model of two classes; NotExportable names what has no exported form."""
     model = piecewise(served.model)
     classes = np.array(served.classes, dtype=object)
     threshold = model.threshold + served.threshold
     return Portable(
-        *raw_columns(served),
-        replace(model, classes=classes, link=_link(served, model), threshold=threshold),
+        **vars(raw_columns(served)),
+        model=replace(model, classes=classes, link=_link(served, model), threshold=threshold),
     )
+
+
+def portable_classes(served: ServedModel) -> PortableClasses:
+    """Return what ONNX needs of a served model of more than two classes; NotExportable if it is not an ℓ-DEP."""
+    if not isinstance(served.model, (LDEPClassifierCV, LinearPiecesClassifier)):
+        raise NotExportable(f"{type(served.model).__name__} cannot be exported; an ℓ-DEP can.")
+    softmax = served.link if isinstance(served.link, Softmax) else None
+    if calibration.is_calibrated(served.model):
+        softmax = None
+    classes = np.array(served.classes, dtype=object)
+    return PortableClasses(**vars(raw_columns(served)), estimator=served.model, classes=classes, softmax=softmax)
 
 
 def _link(served: ServedModel, model: Piecewise) -> Link | None:

@@ -10,13 +10,15 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.export.piecewise import NotExportable
 from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import c_cells, c_header, onnx_file
+from pipeline.serving import c_cells, c_header, calibration, onnx_file
 from pipeline.serving.portable import portable
 from pipeline.serving.served_model import ServedModel
 from tests.support import c_program, random_models
@@ -106,6 +108,43 @@ def test_c_answers_raw_rows(kind, shape, tmp_path):
     frame = random_models.rows(rng, 300, *shape)
     model = portable(served)
     check_equal(c_program.answers(c_program.build(model, tmp_path), model, frame), expected(served, frame))
+
+
+@pytest.mark.parametrize("encode", [None, "auto"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LDEPClassifier(2, 2, random_state=0),
+        LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
+        LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
+    ],
+    ids=["single", "votes", "refit"],
+)
+def test_onnx_answers_raw_rows_of_several_classes(estimator, encode):
+    rng = np.random.default_rng(3)
+    train = random_models.rows(rng, 90, 3, 2)
+    nominal = [name for name in train.columns if "colour" in name]
+    for name in nominal:
+        train[name] = pd.Categorical(rng.choice(random_models.CATEGORIES, size=90))
+    y = np.array(["a", "b", "c"])[np.arange(90) % 3]
+    steps = [("encode", RawEncoder(encode=encode)), ("scale", StandardScaler()), ("model", clone(estimator))]
+    served = ServedModel(Pipeline(steps).fit(train, y), calibration.Softmax(1.3, (0.2, -0.3, 0.1)))
+    frame = random_models.rows(rng, 200, 3, 2)
+    session = onnxruntime.InferenceSession(
+        onnx_file.to_onnx(onnx_file.of_served(served)).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in session.get_outputs()]
+    answers = dict(zip(names, session.run(None, onnx_inputs(session, frame, served))))
+    X = served.numbers(frame)
+    numbers, decision = served.score(X)
+    explanation = served.explain(X)
+    assert answers["label"].tolist() == [served.classes[number] for number in numbers]
+    np.testing.assert_allclose(answers["decision"], decision, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(answers["probabilities"], served.probability(X, decision), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(answers["contributions"], explanation.contributions, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(answers["bias"], explanation.bias, rtol=0, atol=1e-11)
+    with pytest.raises(NotExportable, match="this one has 3 classes, and can be written as ONNX"):
+        portable(served)
 
 
 @needs_compiler
