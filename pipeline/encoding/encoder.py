@@ -155,7 +155,9 @@ class RawEncoder(TransformerMixin, BaseEstimator):
         return columns.features(self.fitted_, codes, rows)
 
     def _filled(self, features: np.ndarray) -> np.ndarray:
-        return np.where(np.isnan(features), np.asarray(self.fill_), features)[:, np.asarray(self.kept_, dtype=bool)]
+        filled = np.where(np.isnan(features), np.asarray(self.fill_), features)
+        # In another memory layout than that of training, sums differ in the last bit.
+        return np.ascontiguousarray(filled[:, np.asarray(self.kept_, dtype=bool)])
 
     def to_json(self) -> dict[str, Any]:
         """Return all that was fitted as plain values: no pickle is needed to serve it."""

@@ -74,6 +74,7 @@ def test_features_are_named_after_their_columns():
     assert numbers["price"].tolist()[:3] == [5.25, 1001.5, 2002.5]
     assert numbers["share"].tolist()[:2] == [0.0, 0.01]
     assert np.isfinite(numbers.to_numpy()).all()
+    assert encoder.transform(table()).flags.c_contiguous
 
 
 def test_params_set_the_encoding_of_all_nominal_columns_or_of_single_ones():
