@@ -8,6 +8,7 @@ from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 project = "ldep"
@@ -51,4 +52,5 @@ def fitted_names(app: Sphinx, what: str, name: str, obj: Any, options: Any, line
 
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", fitted_names, priority=900)  # after numpydoc
+    app.add_lexer("mermaid", TextLexer)  # GitHub draws these blocks; on the site they are text
     app.add_html_math_renderer("mathml", inline_renderers=(mathml, None), block_renderers=(mathml, None))

@@ -76,7 +76,7 @@ def decision_table(plan: Plan, values: dict[tuple[str, int], np.ndarray], classe
 
 
 def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataFrame, root: Path = Path()) -> None:
-    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/."""
+    """Write results/NAME/ and metrics/sets/NAME.json."""
     name, folder = plan.dataset, root / paths.RESULTS / plan.dataset
     curves = pd.DataFrame(
         [
@@ -101,9 +101,3 @@ def write(plan: Plan, records: Records, table: pd.DataFrame, decisions: pd.DataF
     values = deciding.groupby("model", sort=False)["value"]
     means = values.mean()[values.count() == plan.folds]  # of fewer folds it could not be compared
     write_json(root / paths.METRICS / f"{name}.json", {model: round(mean, 6) for model, mean in means.items()})
-    plots = root / paths.PLOTS / name
-    write_table(deciding[["model", "fold", "value"]], plots / "scores.csv")
-    first = curves[curves["fold"] == 0].drop(columns="fold")
-    # Hinge sums and mean cross-entropies on one axis: each as a share of where it began.
-    start = first.groupby("model")["objective"].transform("first")
-    write_table(first.assign(objective=first["objective"] / start.where(start > 0, 1.0)), plots / "convergence.csv")

@@ -44,7 +44,7 @@ PAGE, PROVENANCE, FIGURES = "report.html", "provenance.json", "figures"
 
 
 def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
-    """Write report/ and metrics/mean.json from the results of the data sets, log them in MLflow, return the folder.
+    """Write report/, plots/ and metrics/mean.json from the results, log the report in MLflow, return its folder.
 
     Data sets of the catalogue share the paper's page; each own data set has a page of its own.
     """
@@ -56,11 +56,11 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
     of_catalogue = [name for name in datasets if name not in own]
     data = read(of_catalogue, root, params.metric) if of_catalogue else None
     reports = [evidence.gather(name, _read_decision(name, root), params, root) for name in own]
-    with _replaced(root / paths.REPORT) as folder:
+    with _replaced(root / paths.REPORT) as folder, _replaced(root / paths.PLOTS) as plots:
         results.write_table(table, folder / results.TABLE)
         table_1 = write_tables(data, folder) if data is not None else None
-        pictures = write_figures(data, folder) if data is not None else []
-        own_pictures = [write_own_files(report, folder) for report in reports]
+        pictures = write_figures(data, folder, plots) if data is not None else []
+        own_pictures = [write_own_files(report, folder, plots) for report in reports]
         key = _digest(folder)  # before the provenance, which differs between two reports of the same results
         commits = runs.training_commits(datasets) if runs is not None else []
         provenance = describe(table, commits, time.monotonic() - start)
@@ -107,17 +107,21 @@ def write_tables(data: ReportData, folder: Path) -> table1.Table1:
     return table
 
 
-def write_figures(data: ReportData, folder: Path) -> list[tuple[Picture, str]]:
+def write_figures(data: ReportData, folder: Path, plots: Path) -> list[tuple[Picture, str]]:
     """Write each figure as SVG and PNG; return it with its SVG."""
     pictures = [picture for figure in all_figures() for picture in figure.pictures(data)]
-    return [(picture, drawing.save(picture.drawing, folder / FIGURES, picture.name)) for picture in pictures]
+    return _saved(pictures, folder, plots)
 
 
-def write_own_files(report: DatasetReport, folder: Path) -> list[tuple[Picture, str]]:
+def write_own_files(report: DatasetReport, folder: Path, plots: Path) -> list[tuple[Picture, str]]:
     """Write the model card of an own data set, and its figures; return each figure with its SVG."""
     write_text(folder / f"{report.name}.card.md", model_card.markdown(report))
-    drawn = own_figures.pictures(report)
-    return [(picture, drawing.save(picture.drawing, folder / FIGURES, picture.name)) for picture in drawn]
+    return _saved(own_figures.pictures(report), folder, plots)
+
+
+def _saved(pictures: Sequence[Picture], folder: Path, plots: Path) -> list[tuple[Picture, str]]:
+    """SVG files for the report, PNG files for `dvc plots`, which shows images without the network."""
+    return [(picture, drawing.save(picture.drawing, picture.name, folder / FIGURES, plots)) for picture in pictures]
 
 
 def means(table: pd.DataFrame, metric: str) -> dict[str, float]:

@@ -31,7 +31,7 @@ class ModelsFailed(UserError):
 
 
 def run(name: str, params: Params, root: Path = Path()) -> None:
-    """Write results/NAME/, metrics/sets/NAME.json and plots/NAME/; raise ModelsFailed if a fit failed."""
+    """Write results/NAME/ and metrics/sets/NAME.json; raise ModelsFailed if a fit failed."""
     check_models(params)
     folder, state = root / paths.DATA, root / paths.STATE
     data = load_training_data(name, folder)

@@ -25,7 +25,7 @@ YAML = [block for page in pages.WRITTEN if page != EXTENDING for block in pages.
 # Programs whose arguments are not checked.
 OTHERS = {".", "ldep", "python", "pip", "mlflow", "curl", "docker", "grep", "dask"}
 OTHERS |= {"git", "echo", "ls", "mkdir", "cp", "apt-get", "runuser", "createuser", "cat", "chmod", "export"}
-KNOWN = {"python", "sh", "text", "yaml", "{toctree}", "{eval-rst}"}
+KNOWN = {"mermaid", "python", "sh", "text", "yaml", "{toctree}", "{eval-rst}"}
 
 
 @pytest.fixture(scope="module")

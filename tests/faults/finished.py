@@ -93,11 +93,7 @@ def written_files(folder: Path) -> list[str]:
     """Every file that a run has written, relative to the folder."""
     sources = {"params.yaml", "dvc.yaml", "requirements.lock", ".gitignore", ".dvcignore", "scored.csv"}
     dvc_sources = {".dvc/config", ".dvc/.gitignore"}
-    return [
-        name
-        for name in sorted(_files(folder))
-        if name not in sources | dvc_sources and not name.startswith(".dvc/plots/")
-    ]
+    return [name for name in sorted(_files(folder)) if name not in sources | dvc_sources]
 
 
 def tables(folder: Path) -> dict[str, Any]:
@@ -117,8 +113,6 @@ def tables(folder: Path) -> dict[str, Any]:
                 f"results/{NAME}/{results.BOUNDARIES}",
                 f"metrics/sets/{NAME}.json",
                 "metrics/mean.json",
-                f"plots/{NAME}/scores.csv",
-                f"plots/{NAME}/convergence.csv",
                 "report/table.csv",
             )
             if (folder / name).is_file()

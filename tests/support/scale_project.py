@@ -23,7 +23,6 @@ COPIED = (
     "requirements.lock",
     ".dvc/config",
     ".dvc/.gitignore",
-    ".dvc/plots",
     ".dvcignore",
     ".gitignore",
     "dvc.yaml",

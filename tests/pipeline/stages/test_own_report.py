@@ -39,7 +39,8 @@ def write(folder: Path, *names: str) -> None:
 def test_each_data_set_has_a_page_a_card_and_figures_and_several_share_an_overview(project):
     written = {str(path.relative_to(project / "report")) for path in (project / "report").rglob("*") if path.is_file()}
     for name in (registered.NAME, registered.BASELINE):
-        assert {f"{name}.html", f"{name}.card.md", f"figures/{name}-roc.svg", f"figures/{name}-roc.png"} <= written
+        assert {f"{name}.html", f"{name}.card.md", f"figures/{name}-roc.svg"} <= written
+        assert (project / f"plots/{name}-roc.png").is_file()
     assert not any(name.startswith("table.") for name in written)  # Table 1 is the paper's
     overview = (project / "report/report.html").read_text()
     assert f'href="{registered.NAME}.html"' in overview

@@ -176,7 +176,6 @@ def test_repeats_add_folds_and_leave_the_first_ones(root):
     pd.testing.assert_frame_equal(results.read_decisions("tiny"), decisions)  # of the first repeat
     means = json.loads((root / "metrics/sets/tiny.json").read_text())
     assert means["svc"] == round(table.query("metric == 'accuracy'")["value"].mean(), 6)
-    assert len(pd.read_csv(root / "plots/tiny/scores.csv")) == 9
 
 
 @pytest.mark.parametrize("kind", ["group", "time"])

@@ -24,7 +24,10 @@ PROFILE = {
 
 
 def render(report, tmp_path) -> str:
-    drawn = [(picture, drawing.save(picture.drawing, tmp_path, picture.name)) for picture in figures.pictures(report)]
+    drawn = [
+        (picture, drawing.save(picture.drawing, picture.name, tmp_path, tmp_path))
+        for picture in figures.pictures(report)
+    ]
     return page.render(report, drawn, {"Time": "now"})
 
 
