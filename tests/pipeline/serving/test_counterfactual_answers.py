@@ -77,7 +77,7 @@ def test_the_changed_row_has_the_other_class_and_choices_stay_choices(kind, norm
     assert found == len(rows)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0])
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_no_choice_of_categories_gives_a_nearer_row(seed, norm):
     """Every combination of two nominal columns is tried, each with the nominal columns frozen."""
