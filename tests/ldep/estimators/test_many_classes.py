@@ -203,7 +203,7 @@ class TestBadInput:
             LDEPClassifier().fit(XOR[0], XOR[0][:, 0])
 
     def test_an_export(self):
-        with pytest.raises(NotExportable, match="except by its method to_onnx; this one has 4"):
+        with pytest.raises(NotExportable, match="Only a model with two classes has this form; this one has 4"):
             piecewise(small(tol=0.1).fit(*XOR))
 
     def test_an_estimator_for_two_classes_says_so(self):
