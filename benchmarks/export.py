@@ -59,7 +59,7 @@ def served(name: str, model: Any) -> tuple[ServedModel, pd.DataFrame]:
         rest.fit(X, y)
     sigmoid = None
     if not calibration.is_calibrated(model):
-        sigmoid = calibration.fit(rest.decision_function(X), y == rest.classes_[1])
+        sigmoid = calibration.fit_sigmoid(rest.decision_function(X), y == rest.classes_[1])
     rng = np.random.default_rng(0)
     rows = raw.iloc[rng.permutation(len(raw))[:ROWS]].astype(object).reset_index(drop=True)
     rows = rows.mask(rng.random(rows.shape) < GAPS)
