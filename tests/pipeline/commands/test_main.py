@@ -89,7 +89,8 @@ def test_the_first_stages_write_their_files(project, write_params, ldep):
         assert code == 0, text
         assert f"{stage} 2 of 2: wdbc" in text
     found = sorted(str(path.relative_to("data")) for path in Path("data").rglob("*") if path.is_file())
-    patterns = ["folds/{}.csv", "imputed/{}.encoder.json", "imputed/{}.parquet", "provenance/{}.json", "raw/{}.parquet"]
+    patterns = ["folds/{}.csv", "imputed/{}.encoder.json", "imputed/{}.parquet", "profile/{}.json"]
+    patterns += ["provenance/{}.json", "raw/{}.parquet"]
     assert found == sorted(pattern.format(name) for pattern in patterns for name in ("haberman", "wdbc"))
 
 

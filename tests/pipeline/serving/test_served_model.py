@@ -42,8 +42,16 @@ def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
         served_model.load(tmp_path)
 
 
-@pytest.mark.parametrize("model", params.load(ROOT / "params.yaml").classifiers)
-def test_every_classifier_of_the_parameter_file_can_be_stored_and_answers_the_same(model, tmp_path):
+# Those of other packages (the extra `peers`) hold types that nobody has reviewed.
+STORABLE = [
+    name
+    for name, entry in params.load(ROOT / "params.yaml").classifiers.items()
+    if entry.class_.split(".")[0] in ("ldep", "sklearn")
+]
+
+
+@pytest.mark.parametrize("model", STORABLE)
+def test_every_classifier_of_ours_and_of_scikit_learn_can_be_stored_and_answers_the_same(model, tmp_path):
     values = params.load(ROOT / "params.yaml")
     frame = registered.rows(60).astype({"grade": "category", "colour": "category"})
     numbers, encoder = impute.impute(frame)
