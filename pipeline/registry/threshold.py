@@ -19,7 +19,10 @@ from pipeline.fitting.specs import Costs
 from pipeline.fitting.training_data import TrainingData
 
 CANDIDATES = 200
-STANDARD_ERRORS = 2.0  # of the mean gain over the folds: less is noise
+# A mean gain over the folds of so many standard errors is more than noise. For accuracy 0 is the right place, and a
+# gain elsewhere is mostly luck; for the other metrics 0 has no such merit.
+STANDARD_ERRORS = {"accuracy": 2.0}
+OTHERWISE = 1.0
 DEFAULT = 0.0
 
 
@@ -55,7 +58,7 @@ def choose(
         predicted[part] = values[part] >= chosen
         before = _score(metric, data.y[part], values[part] >= DEFAULT, classes)
         gains.append(METRICS[metric].gain(_score(metric, data.y[part], predicted[part], classes), before))
-    noise = STANDARD_ERRORS * float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
+    noise = STANDARD_ERRORS.get(metric, OTHERWISE) * float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
     if np.mean(gains) <= max(tolerance, noise):
         return None
     return Threshold(
