@@ -117,7 +117,9 @@ def dvc_project(project: Path) -> Path:
     values["data"] = {"source": "offline"}
     values["own_data"] = {"mine": {"path": "data/own/my.csv", "target": "label"}}
     (project / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
-    (project / "data/own/my.csv").write_text("size,label\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)))
+    (project / "data/own/my.csv").write_text(
+        "size,label\n" + "".join(f"{i * i % 11},{'ab'[i % 2]}\n" for i in range(20))
+    )
     for command in (
         ["init", "-q"],
         ["add", "-A"],
