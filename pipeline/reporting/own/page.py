@@ -188,8 +188,17 @@ def _confusion_note(report: DatasetReport) -> str:
         return text
     if report.threshold:
         chosen = f"was chosen for {report.metric.title} on the same values"
-        return f"{text} The threshold {report.threshold:.4g} of the decision value {chosen}."
+        return f"{text} The threshold {report.threshold:.4g} of the decision value {chosen}{_effect(report)}."
     return f"{text} The threshold of the decision value is 0."
+
+
+def _effect(report: DatasetReport) -> str:
+    """What the choice of the threshold gained, if that is known."""
+    record, metric = report.record or {}, report.metric
+    chosen, default = record.get("metric_at_threshold"), record.get("metric_at_default")
+    if chosen is None or default is None:
+        return ""
+    return f": {metric.text(chosen)}{metric.unit} instead of {metric.text(default)}{metric.unit} at 0"
 
 
 def _html(table: Any, identifier: str) -> Any:

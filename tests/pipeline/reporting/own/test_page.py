@@ -108,9 +108,12 @@ def test_rows_that_no_fold_tests_are_left_out_of_the_curves_and_of_the_matrix():
 
 def test_the_threshold_moves_the_confusion_matrix():
     plain = own_reported.report({"ldep": [0.9]})
-    moved = own_reported.report({"ldep": [0.9]}, record=own_reported.record(threshold=-1.0))
+    values = {"threshold": -1.0, "metric_at_threshold": 0.8, "metric_at_default": 0.75}
+    moved = own_reported.report({"ldep": [0.9]}, record=own_reported.record(**values))
     assert tables.confusion_counts(moved)[:, 1].sum() > tables.confusion_counts(plain)[:, 1].sum()
-    assert "The threshold -1 of the decision value was chosen for accuracy" in page._confusion_note(moved)
+    note = page._confusion_note(moved)
+    assert "The threshold -1 of the decision value was chosen for accuracy" in note
+    assert "80.0 % instead of 75.0 % at 0" in note
 
 
 def test_calibrated_probabilities_lie_on_the_diagonal():
