@@ -42,6 +42,8 @@ def note(report: DatasetReport) -> str:
     """How the bars are to be read."""
     rows = report.examination.get("rows") or {}
     start = "Bars to the right speak for the predicted class, bars to the left against it."
+    if report.is_binary and report.threshold:
+        start += " The rows are judged at the threshold 0, before the choice of another one."
     if rows.get("exact"):
         return f"{start} The parts are exact: they sum to the difference from the average row."
     return (
