@@ -200,5 +200,5 @@ def test_labels_of_mixed_types_are_refused():
 
 
 def test_an_export_is_refused(voting):
-    with pytest.raises(NotExportable, match="except by the method to_onnx of LDEPClassifier; this one has 4"):
+    with pytest.raises(NotExportable, match="Only a model with two classes has this form; this one has 4"):
         piecewise(voting)
