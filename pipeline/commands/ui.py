@@ -8,9 +8,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
+from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.commands.serve import HOST, check_port
-from pipeline.common.errors import UserError, masked
+from pipeline.common.errors import UserError, first_line, masked
 from pipeline.compat import mlflow_ui
 from pipeline.tracking import connection, experiment_page
 
@@ -39,8 +41,14 @@ def run(experiment: str, port: int, root: Path = Path()) -> None:
 
 def _view(experiment: str, uri: str) -> str:
     """The address of the grouped runs, within the UI."""
-    with connection.few_retries():
-        found = MlflowClient().get_experiment_by_name(experiment)
+    try:
+        with connection.few_retries():
+            found = MlflowClient().get_experiment_by_name(experiment)
+    except (MlflowException, SQLAlchemyError) as error:
+        raise UserError(
+            f"the tracking store {masked(uri)} cannot be used: {first_line(error)}; start it, or correct "
+            "MLFLOW_TRACKING_URI."
+        ) from None
     if found is None:
         raise UserError(
             f"{masked(uri)} has no experiment '{experiment}' yet; run `ldep train` or `dvc repro` first, with "

@@ -84,7 +84,7 @@ def test_commands_can_be_parsed(block):
 
 def check_dvc(block: pages.Block, words: list[str]) -> None:
     known = {"exp run", "exp show", "metrics show", "plots show", "remote add"}
-    assert " ".join(words[1:3]) in known or words[1] in {"repro", "push", "pull"}, f"{block}: {words}"
+    assert " ".join(words[1:3]) in known or words[1] in {"dag", "repro", "push", "pull"}, f"{block}: {words}"
     stages = yaml.safe_load((pages.ROOT / "dvc.yaml").read_text())["stages"]
     named = [word for word in words[2:] if not word.startswith("-")] if words[1] == "repro" else []
     for stage in named:

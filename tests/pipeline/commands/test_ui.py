@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import mlflow
 import pytest
 
+from benchmarks import server
 from pipeline.commands import ui
 from pipeline.common.errors import UserError
 
@@ -42,6 +44,17 @@ def test_a_folder_without_a_store_is_an_error(project, started, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with pytest.raises(UserError, match=r"mlflow\.db does not exist"):
         ui.run("ldep", 5987)
+
+
+def test_a_tracking_server_has_its_own_ui(trained_project, started, monkeypatch, capsys):
+    port = server.free_port()
+    database = f"sqlite:///{trained_project}/mlflow.db"
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", database, "--workers", "1"]
+    with server.started(trained_project, port, [*command, "--port", str(port)]) as (url, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        ui.run("ldep", 5987)
+    assert f"The tracking server has its own UI. Open {url}/#/experiments/" in capsys.readouterr().out
+    assert not started
 
 
 def test_the_password_of_a_server_is_not_printed():
