@@ -59,6 +59,11 @@ class Metric:
         """The names of some values, the best first; equal ones stay in their order."""
         return sorted(values, key=values.__getitem__, reverse=self.higher_is_better)
 
+    def within_bounds(self, value: Any) -> float | None:
+        """A value of the function: a sum of shares can exceed 1 in its last bit. None if it is not finite."""
+        number = finite(value)
+        return None if number is None else min(max(number, self.low), self.high)
+
     def text(self, value: float, deviation: float | None = None) -> str:
         """A value for people: shares in percent, other values as they are."""
         factor, digits = (100, 1) if self.is_share else (1, 4)
@@ -132,11 +137,11 @@ def _value(
             return None
         return _mean_cost(classes.encode(y), classes.encode(predicted), classes.costs)
     if metric.needs == "classes":
-        return float(metric.function(classes.encode(y), classes.encode(predicted)))
+        return metric.within_bounds(metric.function(classes.encode(y), classes.encode(predicted)))
     values = scores if metric.needs == "scores" else probabilities
     if values is None or (metric.needs == "scores" and len(np.unique(y)) < 2):
         return None
-    return finite(metric.function(classes.encode(y), values))
+    return metric.within_bounds(metric.function(classes.encode(y), values))
 
 
 def _scores(pipe: Any, X: Any, classes: Classes) -> np.ndarray | None:

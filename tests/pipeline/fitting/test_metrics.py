@@ -67,6 +67,12 @@ def test_values_by_hand(kind):
     assert values == expected(calibrated=kind == "predict_proba")
 
 
+def test_rounding_does_not_leave_the_bounds():
+    """43 times 1/43 sums to 1.0000000000000002, which the reader of results would refuse."""
+    y = np.repeat(["a", "b"], 43)
+    assert metrics.score_of_values("average_precision", y, np.arange(86.0), classes_of(y)) == 1.0
+
+
 def test_the_rarer_class_counts_whichever_comes_first():
     renamed, predicted = np.where(Y == "b", "a", "b"), np.where(PREDICTED == "b", "a", "b")
     model = Fixed("predict_proba", [1 - score for score in SCORES])
