@@ -46,6 +46,15 @@ class Partition:
         """The number of folds of all repeats."""
         return self.repeats * self.folds_per_repeat
 
+    def in_words(self) -> str:
+        """How the rows are split, as a phrase."""
+        kind = f"{self.folds_per_repeat}-fold cross-validation"
+        if self.group is not None:
+            kind += " that keeps the rows of a group together"
+        if self.time is not None:
+            kind += " by time (trained on earlier rows, tested on later ones)"
+        return kind if self.repeats == 1 else f"{kind}, repeated {self.repeats} times"
+
     def test_rows(self, fold: int) -> np.ndarray:
         """A mask of the rows that test a model of this fold."""
         repeat, number = divmod(fold, self.folds_per_repeat)

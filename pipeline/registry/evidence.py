@@ -17,7 +17,6 @@ from pipeline.data.stage_files import read_raw
 from pipeline.execution import results
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting.metrics import METRICS
-from pipeline.fitting.partition import Partition
 from pipeline.fitting.training_data import TrainingData
 from pipeline.reporting.own.dataset_report import DatasetReport
 from pipeline.reporting.own.metric_text import MetricText
@@ -41,7 +40,7 @@ def gather(name: str, record: Mapping[str, Any] | None, params: Params, root: Pa
         metric=_metric_text(metric),
         other_metrics=[_metric_text(other) for other in METRICS if other != metric],
         results=table,
-        split=_split(data.partition),
+        split=data.partition.in_words(),
         test_share=_test_share(data),
         n_features=data.X.shape[1],
         classes={str(label): int(count) for label, count in zip(labels, counts)},
@@ -89,15 +88,6 @@ def _test_share(data: TrainingData) -> float:
     """Rows of a test part divided by rows of a training part, the mean over the folds."""
     shares = [data.test_rows(fold).sum() / data.train_rows(fold).sum() for fold in range(data.n_folds)]
     return float(np.mean(shares))
-
-
-def _split(partition: Partition) -> str:
-    kind = f"{partition.folds_per_repeat}-fold cross-validation"
-    if partition.group is not None:
-        kind += " that keeps the rows of a group together"
-    if partition.time is not None:
-        kind += " by time (trained on earlier rows, tested on later ones)"
-    return kind if partition.repeats == 1 else f"{kind}, repeated {partition.repeats} times"
 
 
 def _example(raw: pd.DataFrame, record: Mapping[str, Any] | None) -> dict[str, Any]:

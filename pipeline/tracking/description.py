@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.fitting.metrics import METRICS
-from pipeline.fitting.partition import Partition
 from pipeline.tracking import settings
 from pipeline.tracking.run_record import Folds, RunRecord
 
@@ -14,7 +13,7 @@ def text(record: RunRecord) -> str:
     rows, features = record.rows.X.shape
     paragraphs = [
         f"**{record.model}** on **{record.dataset}** ({rows:,} rows, {features} features, from "
-        f"{record.provenance.source}), {_cross_validation(record.plan.partition)}."
+        f"{record.provenance.source}), {record.plan.partition.in_words()}."
     ]
     name = record.plan.metric
     summaries = [_summary(record, metric) for metric in dict.fromkeys([name, "accuracy"])]
@@ -30,15 +29,6 @@ def text(record: RunRecord) -> str:
         "`precision_recall.png` show the curves of each fold, or of each class.",
     ]
     return "\n\n".join(paragraphs)
-
-
-def _cross_validation(partition: Partition) -> str:
-    kind = f"{partition.folds_per_repeat}-fold cross-validation"
-    if partition.group is not None:
-        kind += " by groups"
-    if partition.time is not None:
-        kind += " by time"
-    return kind if partition.repeats == 1 else f"{kind}, {partition.repeats} times"
 
 
 def _summary(record: RunRecord, name: str) -> str:
