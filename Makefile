@@ -18,10 +18,17 @@ PAPER_MODELS := ldep_paper,ldep_default,ldep,ldep_ensembled,ldep_cv,linear_svc,m
   $(call three_forms,rbf_svc),$(call three_forms,mlp),$(call three_forms,logistic),$\
   $(call three_forms,random_forest),$(call three_forms,extra_trees),$(call three_forms,hist_gradient_boosting)
 PEERS := $(call three_forms,lightgbm),$(call three_forms,catboost),$(call three_forms,ebm)
+# The models of `make paper-repeats`: those whose fits and tuning on the 30 data sets take less than 5 CPU minutes.
+CHEAP_MODELS := ldep_default,linear_svc,rbf_svc,mlp,maxout,dilation,erosion,dep,rdep,logistic,logistic_tuned,$\
+  random_forest,extra_trees,hist_gradient_boosting,lightgbm
+REPEATS ?= 5
+INSTALL_PEERS = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r peers.lock
+# Where `make publish` copies the report to.
+TO ?= reports/paper
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup lint types imports test fault-test repro paper publish serve serve-test scale-test ui ui-test \
+.PHONY: help setup lint types imports test fault-test repro paper paper-repeats publish serve serve-test scale-test ui ui-test \
   protocol bench docs wheel wheel-test lock audit clean
 
 help: ## list the targets
@@ -59,13 +66,21 @@ repro: $(READY) ## the main job: run the pipeline on the data sets that need no 
 	dvc repro --keep-going
 
 paper: $(READY) ## every model on the paper's 30 data sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r peers.lock
-	ldep set "datasets=[$$(ldep datasets --names)]" classifiers.ldep_paper.budget.seconds=$(EXACT) \
+	$(INSTALL_PEERS)
+	ldep set "datasets=[$$(ldep datasets --names)]" split.repeats=1 classifiers.ldep_paper.budget.seconds=$(EXACT) \
 	  "models=[$(PAPER_MODELS),$(PEERS)]" "register.candidates=[$(PAPER_MODELS)]"
 	dvc repro --keep-going
 
-publish: $(READY) ## copy the report of the last run to reports/paper/, to commit it
-	ldep publish reports/paper
+# It registers no model: `register` would choose champions from these models alone.
+paper-repeats: $(READY) ## the paper's 30 data sets with REPEATS cross-validations (default: 5), for the models below 5 CPU minutes
+	$(INSTALL_PEERS)
+	ldep set "datasets=[$$(ldep datasets --names)]" split.repeats=$(REPEATS) "models=[$(CHEAP_MODELS)]" \
+	  "register.candidates=[]"
+	dvc repro --keep-going train
+	dvc repro --single-item report
+
+publish: $(READY) ## copy the report of the last run to TO (default: reports/paper), to commit it
+	ldep publish $(TO)
 
 serve: $(READY) ## serve the champion of DATASET (default: banana) and print a curl command to try it
 	ldep serve $(DATASET)

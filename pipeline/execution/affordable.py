@@ -8,32 +8,29 @@ suite. It decides no number, and is therefore not in the room `fitting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from pipeline.fitting.budget import ccp_seconds
+from pipeline.fitting.budget import Estimate, ccp_seconds, ebm_seconds
+from pipeline.fitting.models import settings_for
 from pipeline.fitting.specs import Classifier, Tuning
 
 PRUNED = 0.6  # the share of a trial's inner fits that is made on average: the others are abandoned
 LOOSE = 0.01  # a tolerance from which on the ℓ-DEP needs about a third of the iterations; its default is looser
 
 Settings = Mapping[str, Any]
-Cost = Callable[[int, int, Settings], float]
-"""Seconds of a fit for a number of rows, of features, and the settings of the model."""
 
 
 def fit_seconds(entry: Classifier, rows: int, features: int) -> float:
     """Estimated CPU seconds of one fit with the settings of params.yaml."""
-    settings = dict(entry.params)
-    if entry.budget is not None and _seconds(entry, settings, rows, features) > entry.budget.seconds:
-        settings |= entry.budget.instead
-    return _seconds(entry, settings, rows, features)
+    return _seconds(entry, settings_for(entry, {}, rows, features), rows, features)
 
 
 def trial_seconds(entry: Classifier, tuning: Tuning, rows: int, features: int) -> float:
     """Estimated CPU seconds of one trial of a study on some training rows."""
-    settings = {**entry.params, **entry.while_tuning}
-    return PRUNED * tuning.folds * _seconds(entry, settings, int(rows * (1 - 1 / tuning.folds)), features)
+    inner_rows = int(rows * (1 - 1 / tuning.folds))
+    settings = settings_for(entry, entry.while_tuning, inner_rows, features)
+    return PRUNED * tuning.folds * _seconds(entry, settings, inner_rows, features)
 
 
 def fold_seconds(entry: Classifier, tuning: Tuning, rows: int, features: int) -> float:
@@ -46,14 +43,14 @@ def _seconds(entry: Classifier, settings: Settings, rows: int, features: int) ->
     return COSTS.get(entry.class_.rpartition(".")[2], _OTHER)(rows, features, settings)
 
 
-def _linear(start: float, per_row: float, per_cell: float) -> Cost:
+def _linear(start: float, per_row: float, per_cell: float) -> Estimate:
     def seconds(rows: int, features: int, settings: Settings) -> float:
         return start + rows * (per_row + per_cell * features)
 
     return seconds
 
 
-def _quadratic(per_pair: float, per_product: float) -> Cost:
+def _quadratic(per_pair: float, per_product: float) -> Estimate:
     def seconds(rows: int, features: int, settings: Settings) -> float:
         return 0.01 + (per_pair + per_product * features) * rows**2
 
@@ -66,7 +63,7 @@ def _svc(rows: int, features: int, settings: Settings) -> float:
     return kind(rows, features, settings)
 
 
-def _trees(per_split: float) -> Cost:
+def _trees(per_split: float) -> Estimate:
     def seconds(rows: int, features: int, settings: Settings) -> float:
         return float(settings.get("n_estimators", 100) * (1e-3 + per_split * rows * features**0.5))
 
@@ -87,7 +84,7 @@ def _ldep(rows: int, features: int, settings: Settings) -> float:
 
 
 _OTHER = _linear(0.1, 0.0, 1e-5)
-COSTS: Mapping[str, Cost] = {
+COSTS: Mapping[str, Estimate] = {
     "SVC": _svc,
     "NuSVC": _svc,
     "RDEPClassifier": _quadratic(5e-8, 4e-9),
@@ -97,6 +94,7 @@ COSTS: Mapping[str, Cost] = {
     "HistGradientBoostingClassifier": _linear(0.3, 0.0, 5e-7),
     "LGBMClassifier": _linear(0.1, 0.0, 1e-6),
     "CatBoostClassifier": _linear(2.0, 0.0, 1e-5),
+    "ExplainableBoostingClassifier": ebm_seconds,
     "MLPClassifier": _mlp,
     "MaxoutClassifier": _linear(0.1, 2.5e-4, 2e-6),
     "DilationPerceptron": _linear(0.02, 0.0, 1.5e-6),

@@ -95,10 +95,10 @@ def study_task(
     entry, tuning = params.classifiers[model], params.tuning
     seed = study_seed(name, model, fold, params)
     keep_votes = any(other.ensemble == model for other in params.classifiers.values())
-    # The journal does not depend on the budget: with more trials a study continues.
+    # The journal does not depend on the number of trials: with more of them a study continues.
     journal = digest(
         "study",
-        _dump(entry, {"class_", "params", "search", "first", "while_tuning"}),
+        _dump(entry, {"class_", "params", "search", "first", "while_tuning", "budget"}),
         tuning.model_dump(include={"folds", "behind", "sampler"}),
         params.metric,
         optuna.__version__,

@@ -12,7 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pipeline.fitting.budget import ccp_seconds
+from pipeline.fitting.budget import estimated_seconds
 from pipeline.fitting.specs import Classifier, Impute, Space
 
 NESTED = {"class", "params"}
@@ -87,12 +87,14 @@ def _nested(value: Any) -> Iterator[str]:
 
 
 def settings_for(entry: Classifier, chosen: dict[str, Any], rows: int, features: int) -> dict[str, Any]:
-    """All parameters of a model as plain values, for training data of this shape and the settings that tuning chose."""
+    """All parameters of a model as plain values, for training data of this shape and the settings that tuning chose.
+
+    Beyond the budget, `instead` replaces chosen settings too.
+    """
     settings = {**entry.params, **chosen}
-    if entry.budget is not None:
-        r1, r2 = settings.get("r1", 10), settings.get("r2", 10)
-        if ccp_seconds(rows, features, r1, r2) > entry.budget.seconds:
-            settings |= entry.budget.instead
+    budget = entry.budget
+    if budget is not None and estimated_seconds(entry.class_, rows, features, settings) > budget.seconds:
+        settings |= budget.instead
     return settings
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from pipeline.fitting.budget import ESTIMATES, has_estimate
 from pipeline.fitting.metrics import METRICS
 
 
@@ -76,7 +77,7 @@ class Space(Section):
 
 
 class Budget(Section):
-    """The CPU seconds that exact CCP may take per fit, and the parameters to use instead if it would take longer."""
+    """The estimated CPU seconds that a fit may take, and the parameters to use instead if it would take longer."""
 
     seconds: float = Field(gt=0, allow_inf_nan=False)
     instead: dict[str, Plain]
@@ -100,6 +101,9 @@ class Classifier(Section):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Classifier:
+        if self.budget is not None and not has_estimate(self.class_):
+            classes = ", ".join(ESTIMATES)
+            raise ValueError(f"budget: there is no estimate of the time of {self.class_}, only of {classes}; remove it")
         if not self.search and (self.first or self.while_tuning or self.trials):
             raise ValueError("first, while_tuning and trials need a search")
         for number, settings in enumerate(self.first):

@@ -122,7 +122,8 @@ def fit_inner_model(
     seed: int,
 ) -> Pipeline:
     """Fit the model of one inner fold. The same arguments give the same model, bit for bit."""
-    pipe = models.pipeline(entry, {**entry.params, **settings, **entry.while_tuning}, impute, seed)
+    shape = len(train), data.X.shape[1]
+    pipe = models.pipeline(entry, models.settings_for(entry, {**settings, **entry.while_tuning}, *shape), impute, seed)
     inner_cv.fit(pipe, data.X[train], data.y[train], data.partition, train, seed)
     return pipe
 

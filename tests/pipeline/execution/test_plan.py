@@ -51,7 +51,7 @@ def key(**entry: Any) -> str:
         {"params": {"estimators": [["one", INNER]]}},
         {"search": {"estimator": {"choices": [INNER, None]}}},
         {"search": {"n_estimators": {"choices": [2]}}, "while_tuning": {"estimator": INNER}},
-        {"budget": {"seconds": 1.0, "instead": {"estimator": INNER}}},
+        {"class": "ldep.LDEPClassifier", "budget": {"seconds": 1.0, "instead": {"estimator": INNER}}},
     ],
 )
 def test_the_code_of_a_class_inside_the_parameters_counts(edited, entry):

@@ -53,6 +53,15 @@ def test_exact_ccp_counts_only_within_its_budget(project):
     assert affordable.fit_seconds(entry, 20_000, 40) < 5
 
 
+def test_the_budget_of_ebm_counts_while_tuning_too(project):
+    """On wide data ranking the pairs of features would take longer than everything else."""
+    entry = project.classifiers["ebm_tuned"]
+    assert entry.budget is not None
+    assert affordable.fit_seconds(entry, 2600, 1500) < entry.budget.seconds
+    assert affordable.trial_seconds(entry, project.tuning, 2600, 1500) < entry.budget.seconds
+    assert affordable.fit_seconds(entry, 4000, 50) < 5
+
+
 def test_a_class_that_nobody_has_measured_has_an_estimate_too(project):
     entry = project.classifiers["rbf_svc"].model_copy(update={"class_": "some.Other"})
     assert 0 < affordable.fit_seconds(entry, 1000, 10) < 10

@@ -31,7 +31,6 @@ from pipeline.data.split_column import SplitColumn
 from pipeline.execution import plan, result_files, results, training_progress
 from pipeline.execution.estimate import Estimate
 from pipeline.execution.inputs import load_training_data
-from pipeline.fitting.budget import ccp_seconds
 from pipeline.fitting.metrics import METRICS
 from pipeline.fitting.partition import Partition
 from pipeline.stages import split, train
@@ -247,14 +246,6 @@ def test_exact_ccp_within_the_budget_and_the_other_solver_beyond(root):
     assert set(results.read("tiny")["solver"]) == {"anneal"}
 
 
-def test_the_estimate_grows_with_each_size():
-    base = ccp_seconds(500, 10, 10, 10)
-    assert 0.1 < base < 10
-    assert ccp_seconds(5000, 10, 10, 10) > 10 * base
-    assert ccp_seconds(500, 10, 20, 20) > base
-    assert ccp_seconds(500, 1500, 10, 10) > 1000 * base
-
-
 def test_any_scikit_learn_classifier_is_an_entry(root):
     classifiers = {
         "bayes": {"class": "sklearn.naive_bayes.GaussianNB"},
@@ -395,6 +386,10 @@ def svc(**fields):
         (svc(params={"class_weight": {1: 2.0}}), "'classifiers.svc.params.class_weight': the key 1 is not text"),
         (svc(trials=3), "first, while_tuning and trials need a search"),
         (svc(budget={"secnds": 3, "instead": {}}), "did you mean 'seconds'?"),
+        (
+            svc(budget={"seconds": 3.0, "instead": {}}),
+            "'classifiers.svc': budget: there is no estimate of the time of sklearn.svm.SVC, only of LDEPClassifier",
+        ),
         (
             svc(search={"C": {"low": 1, "high": 2}}, first=[{"gamma": 1}]),
             "'classifiers.svc': first.0 has no value for 'C'.",
