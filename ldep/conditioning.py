@@ -36,52 +36,32 @@ LARGE_OFFSET = 1000.0
 RANK_TOL = 1e-13
 # alpha="scale" per unit of variance. Chosen on the problems of `benchmarks/development.py`.
 ALPHA_PER_VARIANCE = 0.15
-# alpha="auto" for more than two classes is "scale" times the number of features, of at most LARGEST_COUNT, divided by
+# For more than two classes it is multiplied by the number of features, of at most LARGEST_COUNT, divided by
 # REFERENCE_COUNT. Chosen on the problems of `benchmarks/development_classes.py`.
 REFERENCE_COUNT, LARGEST_COUNT = 10, 40
 
 
-def resolve_alpha(alpha: float | str, samples: Samples, penalty: str, n_classes: int) -> float:
-    """The weight of the penalty for a value of the parameter `alpha`.
-
-    Parameters
-    ----------
-    alpha : float, "auto" or "scale"
-        A name is a rule in the variances of the features; see `alpha_by_rule`.
-    samples : Samples
-        The samples in the user's coordinates.
-    penalty : {"norm", "variance"}
-        The matrix of the penalty.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    alpha : float
-        The weight.
-    """
-    if not isinstance(alpha, str):
-        return float(alpha)
+def scaled_alpha(samples: Samples, penalty: str, n_classes: int) -> float:
+    """The weight of the penalty for alpha="scale", from samples in the user's coordinates; see `alpha_by_variance`."""
     X, _, weight = samples
     if sparse.issparse(X):
-        return alpha_by_rule(alpha, *mean_and_variance(X, weight), penalty=penalty, n_classes=n_classes)
+        return alpha_by_variance(*mean_and_variance(X, weight), penalty=penalty, n_classes=n_classes)
     mean = weight @ X / weight.sum()
     variance = weight @ np.square(X - mean) / weight.sum()
-    return alpha_by_rule(alpha, mean, variance, penalty=penalty, n_classes=n_classes)
+    return alpha_by_variance(mean, variance, penalty=penalty, n_classes=n_classes)
 
 
-def alpha_by_rule(rule: str, mean: np.ndarray, variance: np.ndarray, *, penalty: str, n_classes: int) -> float:
+def alpha_by_variance(mean: np.ndarray, variance: np.ndarray, *, penalty: str, n_classes: int) -> float:
     """The weight of the penalty for features with this mean and variance.
 
-    With the penalty "norm" the rule "scale" is 0.15 times the sum of the variances: features in other units then give
-    the same model, as long as all are in the same. With "variance" the features count as if each had the variance 1.
-    The rule "auto" is "scale" for two classes. For more it grows with the number of features once again, up to 40 of
-    them: n / 10 times "scale".
+    With the penalty "norm" it is 0.15 times the sum of the variances: features in other units then give the same model,
+    as long as all are in the same. With "variance" the features count as if each had the variance 1. For more than two
+    classes it grows with the number of features once again, up to 40 of them: n / 10 times as much.
     """
     variance = _without_rounding(variance, mean)
     n_varying = int(np.count_nonzero(variance))
     alpha = ALPHA_PER_VARIANCE * float(variance.sum() if penalty == "norm" else n_varying)
-    if rule == "auto" and n_classes > 2:
+    if n_classes > 2:
         alpha *= min(n_varying, LARGEST_COUNT) / REFERENCE_COUNT
     return alpha
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from ldep._sklearn import Interval, StrOptions, fit_context
-from ldep.conditioning import condition, resolve_alpha
+from ldep.conditioning import ROTATE_UP_TO, condition, scaled_alpha
 from ldep.estimators.linear import LinearPiecesClassifier, by_class
 from ldep.initialization import LINEAR_STARTS, RANDOM_FEATURES, at, linear_starts
 from ldep.monotone import check_monotone
 from ldep.probability import class_probabilities, fit_slope, leads
-from ldep.samples import Samples
+from ldep.samples import Samples, own_class
+from ldep.search import hold_out
 from ldep.solvers import SOLVERS
 from ldep.threads import single_thread
 from ldep.training import best_of_starts, check_options
@@ -50,8 +53,10 @@ class LDEPClassifier(LinearPiecesClassifier):
         Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with
         r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha. "scale" is 0.15 times the sum of the variances of
         the features, and with penalty="variance" 0.15 times the number of features that vary: the same on standardised
-        features. "auto" is "scale" for two classes, and for more "scale" times min(n, 40) / 10, where n is the number
-        of features that vary.
+        features. With more than two classes it is min(n, 40) / 10 times that, where n is the number of features that
+        vary. "auto" is "scale", 0.001 times it or 3 times it: one or two more fits decide that, with a quarter of the
+        rows held out, and of at most 500 rows per class. It is "scale" with fewer than 80 different rows, with more
+        than 600 features, and with the solvers "ccp" and "dccp". The next fit with `warm_start` keeps the choice.
     penalty : {"norm", "variance"}, default="norm"
         "norm" penalises the squared norm of the slopes and, like any norm, depends on the scale of the features.
         "variance" penalises the variance of the pieces over the training data, which is "norm" on PCA-whitened
@@ -224,8 +229,9 @@ class LDEPClassifier(LinearPiecesClassifier):
         samples = self._check_samples(X, y, sample_weight, resume=resume)
         group_sizes, monotone = self._group_sizes(), self._check_monotone()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        if not (resume and self.alpha == "auto"):
+            self.alpha_ = self._choose_alpha(samples, monotone, rng.spawn(1)[0])
         with single_thread():
-            self.alpha_ = resolve_alpha(self.alpha, samples, self.penalty, len(self.classes_))
             problem, coordinates = condition(samples, group_sizes, self.alpha_, self.penalty, monotone)
         starts = linear_starts(self.init, self.n_init, problem, coordinates)
         if resume:
@@ -252,10 +258,40 @@ class LDEPClassifier(LinearPiecesClassifier):
             self._fit_link(samples, rng)
         return self
 
+    def _choose_alpha(self, rows: Samples, monotone: np.ndarray | None, rng: np.random.Generator) -> float:
+        """The weight of the penalty that the parameter `alpha` stands for."""
+        if not isinstance(self.alpha, str):
+            return float(self.alpha)
+        X, y, weight = rows
+        with single_thread():
+            scale = scaled_alpha(rows, self.penalty, len(self.classes_))
+        if self.alpha == "scale" or self.solver != "anneal" or X.shape[1] > ROTATE_UP_TO:
+            return scale
+        own = own_class(y, len(self.classes_))
+        parts = hold_out.split(own, rng)
+        if parts is None:
+            return scale
+        seed = int(rng.integers(2**31))
+
+        def errors(factor: float) -> hold_out.Errors:
+            tol = hold_out.TOL if self.tol is None else self.tol
+            model = self._for_part(alpha=factor * scale, tol=tol, monotone=monotone, random_state=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # what counts is how good the model is
+                model.fit(X[parts[0]], own[parts[0]], sample_weight=weight[parts[0]])
+            shares = [np.average(model.predict(X[part]) != own[part], weights=weight[part]) for part in parts]
+            return hold_out.Errors(*map(float, shares))
+
+        return hold_out.choose_factor(errors) * scale
+
+    def _for_part(self, **params) -> LDEPClassifier:
+        """A model like this one for a part of the checked rows, whose weights include those of the classes."""
+        return clone(self).set_params(probability=False, warm_start=False, class_weight=None, verbose=0, **params)
+
     def _fit_link(self, rows: Samples, rng: np.random.Generator) -> None:
         """Fit the link to the decision values of models that have not seen the rows."""
         X, y, weight = rows
-        own = (y > 0).astype(int) if len(self.classes_) == 2 else y.astype(int)
+        own = own_class(y, len(self.classes_))
         n_folds = min(LINK_FOLDS, np.bincount(own[weight > 0]).min())
         if n_folds < 2:
             raise ValueError(
@@ -266,14 +302,7 @@ class LDEPClassifier(LinearPiecesClassifier):
         shuffle = int(rng.integers(2**31))
         values = np.zeros((len(own), len(self.classes_)))
         for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=shuffle).split(used, own[used]):
-            model = clone(self).set_params(
-                probability=False,
-                warm_start=False,
-                class_weight=None,
-                monotone=self.monotone_,
-                random_state=int(rng.integers(2**31)),
-                verbose=0,
-            )
+            model = self._for_part(alpha=self.alpha_, monotone=self.monotone_, random_state=int(rng.integers(2**31)))
             model.fit(X[used[train]], own[used[train]], sample_weight=weight[used[train]])
             values[used[test]] = leads(model.decision_function(X[used[test]]))
         self.slope_ = fit_slope(values[used], own[used], weight[used])

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ldep._sklearn import Interval, StrOptions, fit_context
-from ldep.conditioning import alpha_by_rule, choose_coordinates
+from ldep.conditioning import alpha_by_variance, choose_coordinates
 from ldep.estimators.base import check_magnitude
 from ldep.estimators.ldep import LDEPClassifier
 from ldep.estimators.linear import LinearPiecesClassifier, by_class
@@ -37,7 +37,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     The problem is that of `LDEPClassifier`. `fit_batches` reads the rows once for their mean, their covariance and a
     uniform sample of them, solves the problem on the sample in memory, and from there descends on the problem of all
     rows, with one pass over the batches per evaluation. The order of the rows only decides which of them are in the
-    sample. Where the sample holds all rows the model is that of `LDEPClassifier`, to the last bit.
+    sample. Where the sample holds all rows the model is that of `LDEPClassifier` with the same alpha, to the last bit.
 
     `partial_fit` sees each row once. It keeps the sample, and fits it again when the number of rows has grown by half
     or a class has appeared.
@@ -46,7 +46,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     ----------
     r1, r2 : int, default=20
         Number of affine pieces of the dilation and of the erosion; with more than two classes, of each class.
-    alpha : float, "auto" or "scale", default="auto"
+    alpha : float or "scale", default="scale"
         Weight of the penalty, as in `LDEPClassifier`: the loss is a sum over all rows.
     penalty : {"norm", "variance"}, default="norm"
         As in `LDEPClassifier`.
@@ -98,7 +98,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
     _parameter_constraints: ClassVar[dict] = {
         "r1": [Interval(Integral, 1, None, closed="left")],
         "r2": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto", "scale"})],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"scale"})],
         "penalty": [StrOptions({"norm", "variance"})],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
         "init": [StrOptions({"auto", *LINEAR_STARTS})],
@@ -114,7 +114,7 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         r1=20,
         r2=20,
         *,
-        alpha="auto",
+        alpha="scale",
         penalty="norm",
         sample_size=100_000,
         init="auto",
@@ -299,12 +299,8 @@ class StreamingLDEPClassifier(LinearPiecesClassifier):
         n_rows, group_sizes = covariance.count, self._group_sizes()
         self.alpha_ = self.alpha
         if isinstance(self.alpha, str):
-            self.alpha_ = alpha_by_rule(
-                self.alpha,
-                covariance.mean,
-                covariance.variance,
-                penalty=self.penalty,
-                n_classes=len(self.classes_),
+            self.alpha_ = alpha_by_variance(
+                covariance.mean, covariance.variance, penalty=self.penalty, n_classes=len(self.classes_)
             )
         with single_thread():
             coordinates, ridge = choose_coordinates(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldep.conditioning import ROTATE_UP_TO, condition, resolve_alpha
+from ldep.conditioning import ROTATE_UP_TO, condition, scaled_alpha
 from ldep.coordinates import ScaledCoordinates
 from ldep.pieces import LinearPieces
 from ldep.problem import Problem
@@ -76,9 +76,8 @@ def test_many_columns_are_scaled_only():
 @pytest.mark.parametrize("penalty", ["norm", "variance"])
 @pytest.mark.parametrize(("n", "factor"), [(4, 0.4), (10, 1.0), (40, 4.0), (60, 4.0)])
 def test_alpha_grows_with_the_number_of_features_for_more_than_two_classes(n, factor, penalty):
-    """Two classes have the rule "scale", more have min(n, 40) / 10 times it. A constant column does not count."""
+    """With more than two classes alpha is min(n, 40) / 10 times that of two. A constant column does not count."""
     X = np.random.default_rng(0).normal(size=(80, n))
     with_constant = Samples(np.column_stack([X, np.full(80, 7.0)]), np.arange(80) % 3, np.ones(80))
-    scale = resolve_alpha("scale", with_constant, penalty, 3)
-    assert resolve_alpha("auto", with_constant, penalty, 2) == scale
-    assert resolve_alpha("auto", with_constant, penalty, 3) == pytest.approx(factor * scale)
+    of_two = scaled_alpha(with_constant, penalty, 2)
+    assert scaled_alpha(with_constant, penalty, 3) == pytest.approx(factor * of_two)

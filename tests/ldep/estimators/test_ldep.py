@@ -131,10 +131,10 @@ def test_the_default_alpha_gives_the_same_model_in_other_units(penalty):
     )
 
 
-def test_the_default_alpha_of_standardised_features_is_a_multiple_of_their_number():
+def test_the_scaled_alpha_of_standardised_features_is_a_multiple_of_their_number():
     X = np.column_stack([StandardScaler().fit_transform(MOONS[0]), np.full(len(MOONS[0]), 3.0)])
     for penalty in ("norm", "variance"):
-        model = LDEPClassifier(2, 2, penalty=penalty, random_state=0).fit(X, MOONS[1])
+        model = LDEPClassifier(2, 2, alpha="scale", penalty=penalty, random_state=0).fit(X, MOONS[1])
         assert model.alpha_ == pytest.approx(0.15 * 2)
     assert LDEPClassifier(2, 2, alpha=0.7).fit(X, MOONS[1]).alpha_ == 0.7
 
@@ -172,7 +172,7 @@ def test_one_piece_per_maximum_is_the_linear_svc(alpha):
 def test_the_variance_penalty_is_the_same_in_all_affine_coordinates():
     X, y = MOONS
     mixed = X @ np.array([[1e3, 2e-3], [-5e2, 4e-3]]) + [7.0, -3e4]
-    fits = [LDEPClassifier(4, 4, penalty="variance", random_state=0).fit(Z, y) for Z in (X, mixed)]
+    fits = [LDEPClassifier(4, 4, alpha="scale", penalty="variance", random_state=0).fit(Z, y) for Z in (X, mixed)]
     assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=2e-2)
     assert np.mean(fits[0].predict(X) == fits[1].predict(mixed)) > 0.98
 

@@ -1,0 +1,88 @@
+"""Choose the weight of the penalty with rows that are held out.
+
+A model with the usual penalty shows in which direction to look. Where it makes many errors even on the rows that it was
+trained on, a much weaker penalty is tried; otherwise a stronger one. Only one direction is tried, so a choice costs two
+fits on a part of the rows. All numbers here were chosen on the problems of `benchmarks/development.py` and
+`benchmarks/development_classes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+# Factors of the usual penalty.
+WEAKER, STRONGER = 1e-3, 3.0
+# With fewer rows a choice is mostly noise; of more rows per class a sample is as good.
+FEWEST_ROWS, MOST_ROWS_PER_CLASS = 80, 500
+TEST_SHARE = 0.25
+# Comparing two models takes no more precision than this.
+TOL = 0.05
+# There is nothing to gain below this error on rows that are held out.
+LOW_ERROR = 0.02
+# Errors on training rows are many from this share of those on rows that are held out.
+MANY_ERRORS = 0.3
+# The other penalty must lower the error by more than this: a smaller difference is noise.
+GAIN = 0.01
+
+
+class Errors(NamedTuple):
+    """Weighted shares of misclassified rows."""
+
+    train: float
+    test: float
+
+
+def split(own: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:
+    """Row numbers of a training and of a test part, each with all classes.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_samples,)
+        Index of the class of each row.
+    rng : numpy.random.Generator
+        Source of the choice.
+
+    Returns
+    -------
+    parts : tuple of two ndarrays, or None
+        None where there are too few rows, or one part would lack a class.
+    """
+    counts = np.bincount(own)
+    n_rows = min(len(own), MOST_ROWS_PER_CLASS * len(counts))
+    if len(own) < FEWEST_ROWS or counts.min() < 2:
+        return None
+    n_test = max(round(TEST_SHARE * n_rows), len(counts))
+    train, test = train_test_split(
+        np.arange(len(own)),
+        train_size=n_rows - n_test,
+        test_size=n_test,
+        stratify=own,
+        random_state=int(rng.integers(2**31)),
+    )
+    if any(len(np.unique(own[part])) < len(counts) for part in (train, test)):
+        return None
+    return np.sort(train), np.sort(test)
+
+
+def choose_factor(errors: Callable[[float], Errors]) -> float:
+    """Choose between the usual penalty and another one.
+
+    Parameters
+    ----------
+    errors : callable
+        The errors of a model whose penalty is the usual one times the argument.
+
+    Returns
+    -------
+    factor : float
+        1, or the factor of a penalty with fewer errors on rows that are held out.
+    """
+    usual = errors(1.0)
+    if usual.test < LOW_ERROR:
+        return 1.0
+    factor = WEAKER if usual.train > MANY_ERRORS * usual.test else STRONGER
+    return factor if errors(factor).test < usual.test - GAIN else 1.0
