@@ -20,6 +20,15 @@ def register(parser: ArgumentParser) -> None:
     parser.add_argument("--promote", action="store_true", help="make the new version the champion, whatever the rule")
 
 
+def report(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="by what the paper's page compares the models: a metric of docs/params.md, fit_time, tuning_time or "
+        "predict_time; nothing is fitted again (default: that of params.yaml)",
+    )
+
+
 def catalogue(parser: ArgumentParser) -> None:
     parser.add_argument("--names", action="store_true", help="print the names only, separated by commas")
 

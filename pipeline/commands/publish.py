@@ -12,7 +12,7 @@ from pipeline.config import paths
 from pipeline.config.yaml_file import read_yaml
 
 log = logging.getLogger(__name__)
-LARGEST = 500_000  # bytes
+LARGEST = 5_000_000  # bytes
 COMPRESSED = ("results.csv", "dvc.lock")
 
 

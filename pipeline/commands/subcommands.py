@@ -94,7 +94,7 @@ def run_report(args: Namespace) -> None:
     from pipeline.stages import report
 
     params, datasets = _load(args)
-    report.run(datasets, params)
+    report.run(datasets, params, metric=args.metric)
 
 
 def run_datasets(args: Namespace) -> None:
@@ -254,7 +254,13 @@ STAGES = (
         "fit the best model of each data set on all its rows and register it in MLflow",
         "ldep register banana",
     ),
-    Command("report", run_report, STAGE, "write the report: tables, statistical tests and figures", "ldep report"),
+    Command(
+        "report",
+        run_report,
+        (*STAGE, arguments.report),
+        "write the report: tables, statistical tests and figures",
+        "ldep report --metric log_loss",
+    ),
 )
 OTHER_COMMANDS = (
     Command(

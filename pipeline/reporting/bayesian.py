@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -48,14 +49,19 @@ def bayesian_signed_rank(differences: np.ndarray, rope: float, seed: int = 0) ->
     values = np.concatenate([[0.0], np.asarray(differences, dtype=float)])
     means = (values[:, None] + values[None, :]) / 2.0
     below, above = (means < -rope).astype(float), (means > rope).astype(float)
-    strength = np.ones(len(values))
-    strength[0] = PRIOR_STRENGTH
-    rng = np.random.default_rng(seed)
     wins = np.zeros(3)
-    for _ in range(SAMPLES // CHUNK):
-        weights = rng.dirichlet(strength, CHUNK)
+    for weights in _weights(len(values), seed):
         worse = np.sum((weights @ below) * weights, axis=1)
         better = np.sum((weights @ above) * weights, axis=1)
         shares = np.column_stack([worse, 1.0 - worse - better, better])
         wins += np.bincount(shares.argmax(axis=1), minlength=3)
     return Posterior(*(wins / wins.sum()).tolist())
+
+
+@lru_cache(maxsize=2)
+def _weights(count: int, seed: int) -> list[np.ndarray]:
+    """The samples of the weights, in chunks. A report makes hundreds of comparisons over the same data sets."""
+    strength = np.ones(count)
+    strength[0] = PRIOR_STRENGTH
+    rng = np.random.default_rng(seed)
+    return [rng.dirichlet(strength, CHUNK) for _ in range(SAMPLES // CHUNK)]

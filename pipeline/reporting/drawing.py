@@ -116,14 +116,15 @@ def hide_unused(panels: np.ndarray, used: int) -> None:
             axes.tick_params(labelbottom=True)
 
 
-def save(drawn: Figure, name: str, vector_folder: Path, bitmap_folder: Path) -> str:
-    """Write NAME.svg and NAME.png into their folders; return the SVG for a page that defines the colours itself."""
+def save(drawn: Figure, name: str, vector_folder: Path, bitmap_folder: Path | None) -> str:
+    """Write NAME.svg and, if it has a folder, NAME.png; return the SVG for a page that defines the colours itself."""
     with style():
         text = io.StringIO()
         drawn.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None}, dpi=90)
-        drawn.set_layout_engine("none")  # the layout is computed: once is enough
-        with replacing(bitmap_folder / f"{name}.png") as part:
-            drawn.savefig(part, format="png", facecolor="white", dpi=150, metadata={"Software": None})
+        if bitmap_folder is not None:
+            drawn.set_layout_engine("none")  # the layout is computed: once is enough
+            with replacing(bitmap_folder / f"{name}.png") as part:
+                drawn.savefig(part, format="png", facecolor="white", dpi=150, metadata={"Software": None})
     variables = {light: variable for variable, (light, _) in THEME.items()}
     svg = matplotlib_svg.themed(text.getvalue(), name, variables, "var(--font)")
     write_text(vector_folder / f"{name}.svg", matplotlib_svg.with_style(svg, theme_css()))

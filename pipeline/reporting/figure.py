@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from matplotlib.figure import Figure
@@ -34,7 +34,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """One figure about all data sets. `draw` returns None if these results have nothing to show."""
+    """One figure about all data sets. `draw` returns None if these results have nothing to show.
+
+    In the title and the caption, {metric} stands for the measure by which the models are compared, and {equal} for
+    the largest difference that counts as equal.
+    """
 
     name: str
     title: str
@@ -44,12 +48,25 @@ class ReportFigure:
     """Figures of a section are placed in this order."""
     draw: Callable[[ReportData], Figure | None]
     full_width: bool = False
+    for_every_metric: bool = False
+    """Whether it is also drawn for each of the other measures that the page shows."""
 
     def pictures(self, data: ReportData) -> list[Picture]:
         drawing = self.draw(data)
         if drawing is None:
             return []
-        return [Picture(self.name, self.title, self.caption, self.section, self.full_width, drawing)]
+        title, caption = _filled(self.title, data), _filled(self.caption, data)
+        return [Picture(self.name, title, caption, self.section, self.full_width, drawing)]
+
+    def of_other_metrics(self, data: ReportData) -> list[Picture]:
+        """The same figure for each of the other measures, in a section with the name of the measure."""
+        if not self.for_every_metric:
+            return []
+        return [
+            replace(picture, name=f"{self.name}_{metric}", section=metric, full_width=True)
+            for metric in data.other_metrics
+            for picture in self.pictures(data.by(metric))
+        ]
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,7 @@ class FigurePerDataset:
     full_width: bool = False
 
     def pictures(self, data: ReportData) -> list[Picture]:
-        drawings = {dataset: self.draw(data, dataset) for dataset in data.accuracies.datasets}
+        drawings = {dataset: self.draw(data, dataset) for dataset in data.scores.datasets}
         return [
             Picture(
                 f"{self.name}_{dataset}",
@@ -78,3 +95,11 @@ class FigurePerDataset:
             for dataset, drawing in drawings.items()
             if drawing is not None
         ]
+
+    def of_other_metrics(self, data: ReportData) -> list[Picture]:
+        return []
+
+
+def _filled(text: str, data: ReportData) -> str:
+    filled = text.replace("{metric}", data.measure.noun).replace("{equal}", data.measure.rope_text)
+    return filled[0].upper() + filled[1:]

@@ -111,4 +111,6 @@ def duration(seconds: float) -> str:
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
+    if seconds < 0.1:
+        return f"{1000 * seconds:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
+
 from pipeline.reporting import labels, targets
+from pipeline.reporting.measures import Measure, Unit
 from pipeline.reporting.report_data import ReportData
+from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import EQUAL, UNDECIDED
 from pipeline.reporting.summary import p_text
-from pipeline.reporting.table import Cell, Column, Style, Table, missing, number, signed, spread_text
+from pipeline.reporting.table import MISSING, Cell, Column, Style, Table, missing, number, signed, spread_text
 
 
 def models(data: ReportData) -> Table:
-    """One row per model, the best mean first: accuracy, rank and cost over all data sets."""
-    accuracies, cost, ranks = data.accuracies, data.costs, data.ranks
-    summary, wins = accuracies.over_datasets(), accuracies.best().sum()
-    summary = summary.sort_values(["datasets", "mean"], ascending=False, kind="stable")
+    """One row per model, the best mean first: its scores, rank and cost over all data sets."""
+    scores, measure, ranks, of_repeats = data.scores, data.measure, data.ranks, data.means_of_repeats
+    summary, wins = scores.over_datasets(), scores.best().sum()
+    order = measure.best_first(summary["mean"]).index
+    summary = summary.loc[order].sort_values("datasets", ascending=False, kind="stable")
+    columns = [Column("Model", "left"), Column(f"Mean {measure.noun}")]
+    if of_repeats is not None:
+        columns.append(Column(f"Lowest to highest of {len(of_repeats)} repeats"))
+    titles = ("Median", "Mean rank", "Best on", "CPU time, fits", "CPU time, tuning")
     rows = []
     for model, row in summary.iterrows():
-        rank = ranks.mean.get(model) if ranks is not None else None
-        rows.append(
-            [
-                _model(str(model)),
-                _mean_over_datasets(row["mean"], row["std"], int(row["datasets"]), len(accuracies.datasets)),
-                number(row["median"]),
-                number(rank),
-                number(wins[model], 0),
-                _duration(cost["fitting"][model]),
-                _duration(cost["tuning"][model]),
-            ]
-        )
-    titles = ("Mean accuracy", "Median", "Mean rank", "Best on", "CPU time, fits", "CPU time, tuning")
-    return Table([Column("Model", "left"), *map(Column, titles)], rows)
+        cells = [_model(str(model)), _mean_over_datasets(row, scores)]
+        if of_repeats is not None:
+            cells.append(_range(of_repeats[model], measure) if model in of_repeats else missing())
+        cells += [
+            missing("") if pd.isna(row["median"]) else Cell(measure.text(row["median"]), row["median"]),
+            number(ranks.mean.get(model) if ranks is not None else None),
+            number(wins[model] if row["datasets"] else None, 0),
+            _duration(data.costs["fitting"][model]),
+            _duration(data.costs["tuning"][model]),
+        ]
+        rows.append(cells)
+    return Table([*columns, *map(Column, titles)], rows)
 
 
 def failures(data: ReportData) -> Table | None:
@@ -80,13 +87,14 @@ def outliers(data: ReportData) -> Table | None:
 
 def claims(data: ReportData) -> Table | None:
     """One row per tested claim about our models."""
+    measure = data.measure
     styles: dict[str, Style] = {"better": "good", "worse": "bad", UNDECIDED: "neutral", EQUAL: "neutral"}
     rows = [
         [
             _model(claim.ours),
             Cell(claim.other),
             number(claim.datasets, 0),
-            signed(claim.difference),
+            Cell(measure.gain_text(claim.difference), claim.difference),
             number(claim.wins, 0),
             number(claim.ties, 0),
             number(claim.losses, 0),
@@ -100,7 +108,8 @@ def claims(data: ReportData) -> Table | None:
         ]
         for claim in data.claims
     ]
-    titles = ["Data sets", "Mean difference", "Wins", "Ties", "Losses", "p", "p, corrected"]
+    difference = "Times as fast" if measure.unit is Unit.SECONDS else "Mean difference"
+    titles = ["Data sets", difference, "Wins", "Ties", "Losses", "p", "p, corrected"]
     titles += ["P(better), %", "P(equal), %", "P(worse), %", "Verdict"]
     columns = [Column("Model", "left"), Column("Compared with", "left"), *map(Column, titles)]
     return Table(columns, rows) if rows else None
@@ -148,11 +157,17 @@ def _model(model: str) -> Cell:
     return Cell(labels.label(model), family=labels.family(model))
 
 
-def _mean_over_datasets(mean: float, std: float, count: int, all_datasets: int) -> Cell:
+def _mean_over_datasets(row: pd.Series, scores: Scores) -> Cell:
+    count = int(row["datasets"])
     if not count:
-        return missing("failed")
-    note = "" if count == all_datasets else f"on {labels.count_of(count, 'data set')}"
-    return Cell(spread_text(mean, std), mean, note=note)
+        return missing("failed" if scores.failed[row.name].any() else MISSING)
+    note = "" if count == len(scores.datasets) else f"on {labels.count_of(count, 'data set')}"
+    return Cell(scores.measure.text(row["mean"], row["std"]), row["mean"], note=note)
+
+
+def _range(values: pd.Series, measure: Measure) -> Cell:
+    low, high = float(values.min()), float(values.max())
+    return Cell(f"{measure.text(low)} to {measure.text(high)}", float(values.mean()))
 
 
 def _duration(seconds: float) -> Cell:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from pipeline.config import catalogue
+from pipeline.reporting import labels
 
 FILE = Path(__file__).with_name("paper_table1.csv")
 MODELS = ("ldep", "linear_svc", "rbf_svc", "mlp", "maxout")
@@ -24,6 +27,19 @@ def table() -> dict[str, dict[str, tuple[float, float]]]:
             }
             for row in csv.DictReader(file)
         }
+
+
+def means(datasets: list[str]) -> pd.DataFrame:
+    """The means that the paper prints: one row per data set that it has, one column per model of the paper."""
+    shared = [name for name in datasets if name in table()]
+    columns = {model: [table()[name][model][0] for name in shared] for model in MODELS}
+    return pd.DataFrame(columns, index=shared, dtype=float)
+
+
+def figures(model: str, dataset: str) -> tuple[float, float] | None:
+    """The mean and deviation that the paper prints for one of our models, if it has both model and data set."""
+    row = table().get(dataset)
+    return row[labels.PAPER_COLUMNS[model]] if row and model in labels.PAPER_COLUMNS else None
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pipeline.reporting import accuracies, costs, significance
+from pipeline.reporting import costs, repeats, significance
+from pipeline.reporting.measures import ACCURACY, SHOWN, Measure
+from pipeline.reporting.scores import Scores, from_results
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,35 @@ class ReportData:
     curves: pd.DataFrame
     """Columns dataset, model, fold, iteration, objective."""
     datasets: Mapping[str, DatasetInfo]
-    metric: str = "accuracy"
-    """The metric that decides, as in params.yaml."""
+    measures: Mapping[str, Measure]
+    """{name: a measure by which the models can be compared}: the metrics of the results, and times."""
+    metric: str = ACCURACY.name
+    """The measure by which they are compared: `metric` in params.yaml, or another one."""
     planar: Mapping[str, PlanarData] = field(default_factory=dict)
     decisions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """{data set: what the stage register decided about its model}."""
 
+    def by(self, metric: str) -> ReportData:
+        """The same results, compared by another measure."""
+        return self if metric == self.metric else self._by_metric.setdefault(metric, replace(self, metric=metric))
+
     @cached_property
-    def accuracies(self) -> accuracies.Accuracies:
-        return accuracies.from_results(self.results)
+    def _by_metric(self) -> dict[str, ReportData]:
+        """What `by` has returned: its ranks and claims take seconds, and are computed once."""
+        return {}
+
+    @property
+    def measure(self) -> Measure:
+        return self.measures[self.metric]
+
+    @cached_property
+    def accuracies(self) -> Scores:
+        """For the comparison with the paper, which has accuracies only."""
+        return from_results(self.results)
+
+    @cached_property
+    def scores(self) -> Scores:
+        return from_results(self.results, self.measure)
 
     @cached_property
     def costs(self) -> pd.DataFrame:
@@ -62,8 +84,25 @@ class ReportData:
 
     @cached_property
     def ranks(self) -> significance.Ranks | None:
-        return significance.ranks(self.accuracies)
+        return significance.ranks(self.scores)
 
     @cached_property
     def claims(self) -> list[significance.Claim]:
-        return significance.claims(self.accuracies)
+        return significance.claims(self.scores)
+
+    @property
+    def repeats(self) -> int:
+        """How often the cross-validation of every data set was done; 1 if they differ in that."""
+        numbers = {info.repeats for info in self.datasets.values()}
+        return numbers.pop() if len(numbers) == 1 else 1
+
+    @cached_property
+    def means_of_repeats(self) -> pd.DataFrame | None:
+        """The mean over the data sets in each repeat; None if there is only one."""
+        return repeats.means(self.results, self.measure, self.repeats) if self.repeats > 1 else None
+
+    @cached_property
+    def other_metrics(self) -> list[str]:
+        """The measures that the page shows beside its own: those that at least two models have on every data set."""
+        others = [name for name in SHOWN if name in self.measures and name != self.metric]
+        return [name for name in others if len(self.by(name).scores.complete) > 1]

@@ -14,17 +14,16 @@ import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from pipeline.reporting import labels
-from pipeline.reporting.accuracies import Accuracies, published_means
+from pipeline.reporting import labels, paper
 from pipeline.reporting.bayesian import Posterior, bayesian_signed_rank
+from pipeline.reporting.scores import Scores
 
 LEVEL = 0.05
-ROPE = 0.5  # percentage points: accuracies that differ by no more are practically equal
 CERTAIN = 0.95  # a posterior probability from which on the report calls models equal
 LEAST_FOR_EQUAL = 10  # data sets: a few small differences prove little
 RIVALS = ("mlp", "rbf_svc")
 UNDECIDED, EQUAL = "not significant", "practically equal"
-DIGITS = 6  # of a mean in per cent: a smaller difference comes from summing in another order
+DIGITS = 6  # of a mean: a smaller difference comes from summing in another order
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,10 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Claim:
-    """One of our models against one other, over the data sets on which both have a result."""
+    """One of our models against one other, over the data sets on which both have a result.
+
+    `difference` is positive if our model is the better one, whether more or less of the measure is better.
+    """
 
     ours: str
     other: str
@@ -65,12 +67,11 @@ class Claim:
         return EQUAL if is_equal else UNDECIDED
 
 
-def ranks(accuracies: Accuracies) -> Ranks | None:
+def ranks(scores: Scores) -> Ranks | None:
     """None where there is nothing to test: fewer than three models, or fewer than two data sets."""
     import scikit_posthocs
 
-    models = accuracies.complete
-    values = accuracies.mean[models].round(DIGITS)
+    values = scores.goodness[scores.complete].round(DIGITS)
     count, width = values.shape
     if count < 2 or width < 3:
         return None
@@ -83,7 +84,7 @@ def ranks(accuracies: Accuracies) -> Ranks | None:
     return Ranks(
         mean=mean.sort_values(kind="stable"),
         datasets=count,
-        left_out=[model for model in accuracies.models if model not in models],
+        left_out=scores.incomplete,
         statistic=statistic,
         p=p,
         critical_difference=float(quantile * np.sqrt(width * (width + 1) / (6 * count))),
@@ -91,15 +92,15 @@ def ranks(accuracies: Accuracies) -> Ranks | None:
     )
 
 
-def claims(accuracies: Accuracies) -> list[Claim]:
-    """Compare our tuned models with the paper's figures, our own baselines, and models that a user has added."""
-    others = _comparisons(accuracies)
+def claims(scores: Scores) -> list[Claim]:
+    """Compare our tuned models with our own baselines, models that a user has added and, by accuracy, the paper."""
+    others = _comparisons(scores)
     tested = []
     for model in labels.OURS:
-        if model not in accuracies.models:
+        if model not in scores.models:
             continue
         for name, means in others.items():
-            claim = _compare(model, name, accuracies.mean[model], means)
+            claim = _compare(scores, model, name, means)
             if claim is not None:
                 tested.append(claim)
     if not tested:
@@ -113,40 +114,45 @@ def smallest_p(datasets: int) -> float:
     return min(1.0, 2.0 ** (1 - datasets))
 
 
-def outcomes(accuracies: Accuracies) -> pd.DataFrame:
+def outcomes(scores: Scores) -> pd.DataFrame:
     """(wins, ties, losses) of the row's model against the column's; a tie is the same printed mean."""
-    printed, models = accuracies.mean.round(1), accuracies.models
-    columns = {other: {ours: _outcome(printed[ours], printed[other]) for ours in models} for other in models}
+    goodness, models = scores.measure.goodness(scores.printed()), scores.models
+    columns = {other: {ours: _outcome(goodness[ours], goodness[other]) for ours in models} for other in models}
     return pd.DataFrame(columns, index=models)
 
 
-def _comparisons(accuracies: Accuracies) -> dict[str, pd.Series]:
+def _comparisons(scores: Scores) -> dict[str, pd.Series]:
     """The means, over the data sets, of everything that our models are compared with."""
     others: dict[str, pd.Series] = {}
-    published = published_means(accuracies.datasets)
-    if len(published):
+    published = paper.means(scores.datasets)
+    if len(published) and scores.measure.is_accuracy:
         others["the paper's ℓ-DEP"] = published["ldep"]
         best = published.mean().idxmax()
         if best != "ldep":
             others[f"the paper's best model ({labels.label(best)})"] = published[best]
         others["the paper's best model per data set"] = published.max(axis=1)
-    for model in accuracies.models:
+    for model in scores.models:
         is_tuned_peer = labels.form_of(model)[1] == labels.TUNED and labels.family(model) != "ldep"
         if model in RIVALS or is_tuned_peer or labels.family(model) == "other":
-            others[labels.label(model)] = accuracies.mean[model]
+            others[labels.label(model)] = scores.mean[model]
     return others
 
 
 def _outcome(ours: pd.Series, other: pd.Series) -> tuple[int, int, int]:
-    gain = (ours - other).dropna().round(1)
+    gain = (ours - other).dropna()
     return int((gain > 0).sum()), int((gain == 0).sum()), int((gain < 0).sum())
 
 
-def _compare(model: str, other: str, ours: pd.Series, means: pd.Series) -> Claim | None:
-    gain = (ours - means).dropna().round(DIGITS)
-    if gain.empty:
+def _compare(scores: Scores, model: str, other: str, means: pd.Series) -> Claim | None:
+    """means: those of the other, one per data set."""
+    measure = scores.measure
+    pair = pd.DataFrame({"ours": scores.mean[model], "other": means}).dropna()
+    if pair.empty:
         return None
-    wins, ties, losses = _outcome(ours.round(1), means.round(1))
+    goodness = measure.goodness(pair)
+    gain = (goodness["ours"] - goodness["other"]).round(DIGITS)
+    printed = measure.goodness(pair.map(measure.printed))
+    wins, ties, losses = _outcome(printed["ours"], printed["other"])
     p = 1.0 if (gain == 0).all() else float(wilcoxon(gain, zero_method="pratt").pvalue)
     return Claim(
         ours=model,
@@ -159,5 +165,5 @@ def _compare(model: str, other: str, ours: pd.Series, means: pd.Series) -> Claim
         p=p,
         holm=p,
         direction=int(np.sign(np.sum(np.sign(gain) * rankdata(gain.abs())))),
-        posterior=bayesian_signed_rank(gain.to_numpy(), ROPE),
+        posterior=bayesian_signed_rank(gain.to_numpy(), measure.rope),
     )

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pipeline.reporting import labels, paper
-from pipeline.reporting.accuracies import Accuracies, published_means
+from pipeline.reporting.report_data import ReportData
+from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import EQUAL, LEVEL, UNDECIDED, Claim, Ranks, smallest_p
 
 P_EQUALS = "p\u00a0=\u00a0"  # non-breaking spaces
 _SAMPLE = "The tests treat the data sets as a random sample of all data sets"
 
 
-def findings(accuracies: Accuracies, claims: list[Claim], ranks: Ranks | None) -> list[str]:
+def findings(data: ReportData) -> list[str]:
     """What the results show."""
-    return [*_means(accuracies), *_verdicts(claims), *_ranks(ranks)]
+    return [*_means(data.scores), *_stability(data), *_verdicts(data.claims), *_ranks(data.ranks)]
 
 
-def limits(accuracies: Accuracies, claims: list[Claim]) -> list[str]:
+def limits(data: ReportData) -> list[str]:
     """What the results cannot show."""
-    sentences = _power(claims)
-    if any(name in paper.table() for name in accuracies.datasets):
-        sentences += [
-            "The paper did not tune its models. A lead over its figures shows what tuning gains; only the tuned "
-            "baselines of this run allow a fair comparison of the models.",
-            f"{_SAMPLE}, but the paper chose these.",
-        ]
-    if "steel-plates-fault" in accuracies.datasets:
+    sentences = _power(data.claims)
+    datasets = data.scores.datasets
+    if any(name in paper.table() for name in datasets):
+        if data.measure.is_accuracy:
+            sentences.append(
+                "The paper did not tune its models. A lead over its figures shows what tuning gains; only the tuned "
+                "baselines of this run allow a fair comparison of the models."
+            )
+        sentences.append(f"{_SAMPLE}, but the paper chose these.")
+    else:
+        sentences.append(f"{_SAMPLE}.")
+    if data.repeats == 1:
+        sentences.append(
+            "All numbers come from one partition into folds. Another one can change the order of models that are "
+            "close; split.repeats shows by how much."
+        )
+    if "steel-plates-fault" in datasets:
         sentences.append("Steel Plates Fault contains columns that reveal the class: 100 % there means little.")
-    return sentences or [f"{_SAMPLE}."]
+    return sentences
+
+
+def first_three(scores: Scores) -> str:
+    """The best three models by their mean, with it."""
+    best = scores.best_first()[:3]
+    return ", ".join(f"{labels.label(str(model))} {scores.measure.text(mean)}" for model, mean in best.items())
 
 
 def p_text(p: float) -> str:
@@ -48,24 +66,20 @@ def _power(claims: list[Claim]) -> list[str]:
     ]
 
 
-def _means(accuracies: Accuracies) -> list[str]:
-    summary = accuracies.over_datasets()
-    complete = summary.loc[accuracies.complete, "mean"].sort_values(ascending=False, kind="stable")
-    if complete.empty:
+def _means(scores: Scores) -> list[str]:
+    if not scores.complete:
         return ["No model has a result on every data set."]
-    count = len(accuracies.datasets)
-    where = f"{count} data sets" if count > 1 else labels.title(accuracies.datasets[0])
-    best_three = ", ".join(f"{labels.label(model)} {mean:.1f}" for model, mean in complete[:3].items())
-    sentences = [f"Best mean accuracy on {where}: {best_three}."]
-    printed = published_means(accuracies.datasets)
-    ours = [model for model in (*labels.OURS, "ldep_paper") if model in accuracies.complete]
-    if len(printed) and ours:
-        sentences.append(_beside_paper(accuracies, ours))
+    count = len(scores.datasets)
+    where = f"{count} data sets" if count > 1 else labels.title(scores.datasets[0])
+    sentences = [f"Best mean {scores.measure.noun} on {where}: {first_three(scores)}."]
+    ours = [model for model in (*labels.OURS, "ldep_paper") if model in scores.complete]
+    if len(paper.means(scores.datasets)) and ours and scores.measure.is_accuracy:
+        sentences.append(_beside_paper(scores, ours))
     return sentences
 
 
-def _beside_paper(accuracies: Accuracies, ours: list[str]) -> str:
-    printed = published_means(accuracies.datasets)
+def _beside_paper(accuracies: Scores, ours: list[str]) -> str:
+    printed = paper.means(accuracies.datasets)
     here = ", ".join(f"{labels.label(m)} {accuracies.mean.loc[printed.index, m].mean():.1f}" for m in ours)
     where = "" if len(printed) == len(accuracies.datasets) else f" (on the {len(printed)} data sets that it has)"
     best = printed.mean().idxmax()
@@ -74,6 +88,24 @@ def _beside_paper(accuracies: Accuracies, ours: list[str]) -> str:
         theirs.append(f"its best model ({labels.label(best)}) {printed[best].mean():.1f}")
     theirs.append(f"its best model per data set {printed.max(axis=1).mean():.1f}")
     return f"This run: {here}. The paper{where}: {', '.join(theirs)}."
+
+
+def _stability(data: ReportData) -> list[str]:
+    """Whether the first three models are the same in every repeat of the cross-validation."""
+    means = data.means_of_repeats
+    if means is None or means.shape[1] < 3:
+        return []
+    order = list(data.scores.best_first().index[:3])
+    orders = [list(data.measure.best_first(means.loc[repeat]).index[:3]) for repeat in means.index]
+    same = sum(other == order for other in orders)
+    sentence = (
+        f"In {same} of {len(orders)} repeats of the cross-validation the first three are the same, in the same order."
+    )
+    firsts = Counter(labels.label(str(other[0])) for other in orders)
+    if len(firsts) > 1:
+        shown = ", ".join(f"{name} in {count}" for name, count in firsts.most_common())
+        sentence += f" The first is {shown}."
+    return [sentence]
 
 
 def _verdicts(claims: list[Claim]) -> list[str]:

@@ -89,10 +89,10 @@ def signed(value: float) -> Cell:
     return Cell(signed_text(value), value)
 
 
-def signed_text(value: float) -> str:
-    """One digit, with a sign unless it is zero."""
-    text = f"{value:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+def signed_text(value: float, digits: int = 1) -> str:
+    """So many digits after the point, with a sign unless it is zero."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
 
 
 def spread_text(middle: float, spread: float) -> str:

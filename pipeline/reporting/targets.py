@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pipeline.reporting import labels, paper
-from pipeline.reporting.accuracies import Accuracies, published, published_means
+from pipeline.reporting.scores import Scores
 
 MLP_POINTS = 1.5  # how far a mean of the MLP may be from the paper's
 DEVIATIONS = 1.5  # how many of the paper's deviations a mean of the ℓ-DEP may be off
@@ -38,12 +38,12 @@ class Outlier:
         return self.comparison.mean - self.comparison.paper_mean
 
 
-def evaluate(accuracies: Accuracies) -> list[Target]:
+def evaluate(accuracies: Scores) -> list[Target]:
     """Every target that these models and data sets say something about."""
     return [*_svc(accuracies), *_mlp(accuracies), *_ldep_paper(accuracies), *_means(accuracies)]
 
 
-def outliers(accuracies: Accuracies, results: pd.DataFrame) -> list[Outlier]:
+def outliers(accuracies: Scores, results: pd.DataFrame) -> list[Outlier]:
     """Each larger difference of `ldep_paper`, with the solver that produced our number."""
     solver = solvers(results, "ldep_paper")
     return [Outlier(row, solver[row.dataset]) for row in comparisons(accuracies, "ldep_paper") if not _is_near(row)]
@@ -55,20 +55,20 @@ def solvers(results: pd.DataFrame, model: str) -> dict[str, str]:
     return {name: " + ".join(sorted(set(rows["solver"]))) for name, rows in fits.groupby("dataset", sort=False)}
 
 
-def comparisons(accuracies: Accuracies, model: str) -> list[paper.Comparison]:
+def comparisons(accuracies: Scores, model: str) -> list[paper.Comparison]:
     """Our numbers beside the paper's, for the data sets on which both have this model."""
     if model not in accuracies.models:
         return []
     compared = []
     for dataset in accuracies.datasets:
         mean, std = float(accuracies.mean.loc[dataset, model]), float(accuracies.std.loc[dataset, model])
-        printed = published(model, dataset)
+        printed = paper.figures(model, dataset)
         if printed is not None and not pd.isna(mean):
             compared.append(paper.Comparison(dataset, model, mean, std, *printed))
     return compared
 
 
-def _svc(accuracies: Accuracies) -> list[Target]:
+def _svc(accuracies: Scores) -> list[Target]:
     rows = [*comparisons(accuracies, "linear_svc"), *comparisons(accuracies, "rbf_svc")]
     if not rows:
         return []
@@ -82,14 +82,14 @@ def _svc(accuracies: Accuracies) -> list[Target]:
     return [Target("The paper's two SVC columns, to the printed digit", "117 of 120 numbers", measured, reached)]
 
 
-def _mlp(accuracies: Accuracies) -> list[Target]:
+def _mlp(accuracies: Scores) -> list[Target]:
     rows = comparisons(accuracies, "mlp")
     near = [row for row in rows if abs(row.mean - row.paper_mean) <= MLP_POINTS + SLACK]
     what = f"The paper's MLP column, within {MLP_POINTS} points"
     return _column_target(what, 27, rows, near, accuracies)
 
 
-def _ldep_paper(accuracies: Accuracies) -> list[Target]:
+def _ldep_paper(accuracies: Scores) -> list[Target]:
     rows = comparisons(accuracies, "ldep_paper")
     near = [row for row in rows if _is_near(row)]
     what = f"The paper's ℓ-DEP column, within {DEVIATIONS} of the paper's deviations"
@@ -97,7 +97,7 @@ def _ldep_paper(accuracies: Accuracies) -> list[Target]:
 
 
 def _column_target(
-    what: str, needed: int, rows: list[paper.Comparison], near: list[paper.Comparison], accuracies: Accuracies
+    what: str, needed: int, rows: list[paper.Comparison], near: list[paper.Comparison], accuracies: Scores
 ) -> list[Target]:
     if not rows:
         return []
@@ -106,7 +106,7 @@ def _column_target(
     return [Target(what, f"{needed} of 30 data sets", measured, reached)]
 
 
-def _covers_paper(accuracies: Accuracies) -> bool:
+def _covers_paper(accuracies: Scores) -> bool:
     return set(accuracies.datasets) >= set(paper.table())
 
 
@@ -120,8 +120,8 @@ def _exceptions(missed: Iterable[paper.Comparison]) -> str:
     return f"; all but {', '.join(titles)}" if titles else ""
 
 
-def _means(accuracies: Accuracies) -> list[Target]:
-    printed = published_means(accuracies.datasets)
+def _means(accuracies: Scores) -> list[Target]:
+    printed = paper.means(accuracies.datasets)
     targets = []
     for model in labels.OURS:
         if model not in accuracies.complete:

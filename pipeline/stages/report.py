@@ -20,7 +20,7 @@ import pandas as pd
 
 from pipeline.common import machine
 from pipeline.common.digests import digest, file_digest
-from pipeline.common.errors import UserError, first_line
+from pipeline.common.errors import UserError, first_line, nearest
 from pipeline.common.files import write_json, write_text
 from pipeline.config import paths
 from pipeline.config.params import Params
@@ -28,8 +28,9 @@ from pipeline.data import folds
 from pipeline.data.provenance import Provenance
 from pipeline.data.stage_files import read_imputed
 from pipeline.execution import results
+from pipeline.fitting.metrics import METRICS
 from pipeline.registry import evidence
-from pipeline.reporting import costs, drawing, page, summary, table1
+from pipeline.reporting import costs, drawing, measures, page, summary, table1
 from pipeline.reporting.figure import Picture
 from pipeline.reporting.figures import all_figures
 from pipeline.reporting.own import figures as own_figures
@@ -41,20 +42,34 @@ from pipeline.tracking.report_run import ReportRuns
 
 log = logging.getLogger(__name__)
 PAGE, PROVENANCE, FIGURES = "report.html", "provenance.json", "figures"
+# By what the paper's page can compare the models: the metrics of the results, and times.
+MEASURES = {
+    name: measures.of_metric(name, metric.is_share, metric.higher_is_better, metric.needs)
+    for name, metric in METRICS.items()
+} | measures.TIMES
 
 
-def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
+def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: str | None = None) -> Path:
     """Write report/, plots/ and metrics/mean.json from the results, log the report in MLflow, return its folder.
 
-    Data sets of the catalogue share the paper's page; each own data set has a page of its own.
+    Data sets of the catalogue share the paper's page; each own data set has a page of its own. metric: by which the
+    paper's page compares the models, one of MEASURES; None for that of the parameters.
     """
     start = time.monotonic()
+    own = [name for name in datasets if name in params.own_data]
+    of_catalogue = [name for name in datasets if name not in own]
+    if metric is not None:
+        if metric not in MEASURES:
+            raise UserError(f"'{metric}' is not a metric of the report; {nearest(metric, MEASURES)}")
+        if not of_catalogue:
+            raise UserError(
+                "--metric is about the page of the catalogue's data sets, and all of these are your own. Their pages "
+                "follow `metric` in params.yaml, and show every other metric beside it."
+            )
     # Before any work: a tracking store that does not answer is an error.
     runs = ReportRuns(params.tracking, root) if params.tracking.enabled else None
     table = results.read_all(datasets, root / paths.RESULTS)
-    own = [name for name in datasets if name in params.own_data]
-    of_catalogue = [name for name in datasets if name not in own]
-    data = read(of_catalogue, root, params.metric) if of_catalogue else None
+    data = read(of_catalogue, root, metric or params.metric) if of_catalogue else None
     reports = [evidence.gather(name, _read_decision(name, root), params, root) for name in own]
     with _replaced(root / paths.REPORT) as folder, _replaced(root / paths.PLOTS) as plots:
         results.write_table(table, folder / results.TABLE)
@@ -63,7 +78,7 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path()) -> Path:
         own_pictures = [write_own_files(report, folder, plots) for report in reports]
         key = _digest(folder)  # before the provenance, which differs between two reports of the same results
         commits = runs.training_commits(datasets) if runs is not None else []
-        provenance = describe(table, commits, time.monotonic() - start)
+        provenance = describe(table, commits, time.monotonic() - start, metric)
         write_json(folder / PROVENANCE, provenance)
         for report, drawn in zip(reports, own_pictures):
             write_text(folder / own_page.file_name(report.name), own_page.render(report, drawn, provenance))
@@ -91,6 +106,7 @@ def read(datasets: Sequence[str], root: Path, metric: str = "accuracy") -> Repor
         results=table,
         curves=pd.concat(curves, ignore_index=True),
         datasets={name: _read_info(name, sources[name], root) for name in datasets},
+        measures=MEASURES,
         metric=metric,
         planar={name: rows for name, rows in planar.items() if rows is not None},
         decisions={name: decision for name, decision in decisions.items() if decision is not None},
@@ -99,7 +115,7 @@ def read(datasets: Sequence[str], root: Path, metric: str = "accuracy") -> Repor
 
 def write_tables(data: ReportData, folder: Path) -> table1.Table1:
     """Write Table 1 in four formats, and return it."""
-    table = table1.build(data.accuracies, {name: info.origin for name, info in data.datasets.items()})
+    table = table1.build(data.scores, {name: info.origin for name, info in data.datasets.items()})
     write_text(folder / "table.md", table.markdown())
     write_text(folder / "table.csv", table.csv())
     write_text(folder / "table.tex", table.latex())
@@ -108,9 +124,10 @@ def write_tables(data: ReportData, folder: Path) -> table1.Table1:
 
 
 def write_figures(data: ReportData, folder: Path, plots: Path) -> list[tuple[Picture, str]]:
-    """Write each figure as SVG and PNG; return it with its SVG."""
+    """Write each figure as SVG, and as PNG unless it is about another metric; return it with its SVG."""
     pictures = [picture for figure in all_figures() for picture in figure.pictures(data)]
-    return _saved(pictures, folder, plots)
+    of_other_metrics = [picture for figure in all_figures() for picture in figure.of_other_metrics(data)]
+    return [*_saved(pictures, folder, plots), *_saved(of_other_metrics, folder, None)]
 
 
 def write_own_files(report: DatasetReport, folder: Path, plots: Path) -> list[tuple[Picture, str]]:
@@ -119,7 +136,7 @@ def write_own_files(report: DatasetReport, folder: Path, plots: Path) -> list[tu
     return _saved(own_figures.pictures(report), folder, plots)
 
 
-def _saved(pictures: Sequence[Picture], folder: Path, plots: Path) -> list[tuple[Picture, str]]:
+def _saved(pictures: Sequence[Picture], folder: Path, plots: Path | None) -> list[tuple[Picture, str]]:
     """SVG files for the report, PNG files for `dvc plots`, which shows images without the network."""
     return [(picture, drawing.save(picture.drawing, picture.name, folder / FIGURES, plots)) for picture in pictures]
 
@@ -137,9 +154,13 @@ def _mean_of_all(values: pd.Series) -> float:
     return float(values.mean(skipna=False))
 
 
-def describe(table: pd.DataFrame, training_commits: Sequence[str], seconds: float) -> dict[str, str]:
+def describe(
+    table: pd.DataFrame, training_commits: Sequence[str], seconds: float, metric: str | None = None
+) -> dict[str, str]:
     """How the report and its numbers were made."""
-    command, stage = shlex.join(["ldep", "report", *table["dataset"].unique()]), os.environ.get("DVC_STAGE")
+    options = ["--metric", metric] if metric is not None else []
+    command = shlex.join(["ldep", "report", *table["dataset"].unique(), *options])
+    stage = os.environ.get("DVC_STAGE")
     return {
         "Time": datetime.now(UTC).isoformat(timespec="seconds"),
         "Command": f"{command} (dvc repro, stage {stage})" if stage else command,
@@ -198,7 +219,7 @@ def _read_decision(name: str, root: Path) -> dict[str, Any] | None:
 
 def _summary(data: ReportData | None, reports: Sequence[DatasetReport]) -> list[str]:
     """The first lines of the run in MLflow."""
-    sentences = summary.findings(data.accuracies, data.claims, data.ranks) if data is not None else []
+    sentences = summary.findings(data) if data is not None else []
     return [*sentences, *(f"{report.name}: {findings.findings(report)[0]}" for report in reports)]
 
 

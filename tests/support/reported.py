@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from pipeline.config import params
 from pipeline.execution import manifest
 from pipeline.execution.results import COLUMNS, CURVE_COLUMNS
 from pipeline.fitting.metrics import METRICS
-from pipeline.reporting import accuracies
+from pipeline.reporting import scores
 from pipeline.reporting.report_data import DatasetInfo, ReportData
+from pipeline.stages.report import MEASURES
 
 Folds = dict[str, list[float | None]]
 """{model: its accuracy on each fold, or None if the fit failed}"""
@@ -78,8 +80,16 @@ def results(datasets: dict[str, Folds], **columns: dict[str, Any]) -> pd.DataFra
     return pd.DataFrame(rows, columns=COLUMNS).astype({"iterations": "Int64", "value": "float64"})
 
 
-def accuracies_of(datasets: dict[str, Folds], **columns: dict[str, Any]) -> accuracies.Accuracies:
-    return accuracies.from_results(results(datasets, **columns))
+def with_metric(data: ReportData, metric: str, values: dict[str, float]) -> ReportData:
+    """The same data with another value of one metric on every fold; models that are not named have none."""
+    table = data.results.copy()
+    of_metric = table["metric"] == metric
+    table.loc[of_metric, "value"] = table.loc[of_metric, "model"].map(values)
+    return replace(data, results=table)
+
+
+def accuracies_of(datasets: dict[str, Folds], **columns: dict[str, Any]) -> scores.Scores:
+    return scores.from_results(results(datasets, **columns))
 
 
 def report_data(datasets: dict[str, Folds] = EXAMPLE, **columns: dict[str, Any]) -> ReportData:
@@ -90,6 +100,7 @@ def report_data(datasets: dict[str, Folds] = EXAMPLE, **columns: dict[str, Any])
     return ReportData(
         results=table,
         curves=pd.concat([curves(models).assign(dataset=dataset) for dataset, models in datasets.items()]),
+        measures=MEASURES,
         datasets={dataset: DatasetInfo("file my.csv", rows=10) for dataset in datasets},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from pipeline.reporting.figure import FigurePerDataset, ReportFigure
+from pipeline.reporting.figure import FigurePerDataset, ReportFigure, Section
 
 
 def all_figures() -> list[ReportFigure | FigurePerDataset]:
@@ -15,5 +15,5 @@ def all_figures() -> list[ReportFigure | FigurePerDataset]:
     return sorted(figures, key=_place)
 
 
-def _place(figure: ReportFigure | FigurePerDataset) -> tuple[str, int, str]:
-    return figure.section, figure.position, figure.name
+def _place(figure: ReportFigure | FigurePerDataset) -> tuple[int, int, str]:
+    return list(Section).index(figure.section), figure.position, figure.name

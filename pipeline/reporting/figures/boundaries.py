@@ -17,7 +17,7 @@ CLASS_COLOURS = (drawing.colour("ldep"), drawing.colour("svc"))
 
 def draw(data: ReportData, dataset: str) -> Figure | None:
     planar = data.planar.get(dataset)
-    models = [model for model in data.accuracies.models if planar is not None and model in planar.grids]
+    models = [model for model in data.scores.models if planar is not None and model in planar.grids]
     if planar is None or not models:
         return None
     rows = -(-len(models) // COLUMNS)

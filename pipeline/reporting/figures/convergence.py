@@ -16,7 +16,7 @@ FLOOR = 1e-3
 
 def draw(data: ReportData) -> Figure | None:
     curves = data.curves[data.curves["fold"] == 0]
-    models = [model for model in data.accuracies.models if model in set(curves["model"])]
+    models = [model for model in data.scores.models if model in set(curves["model"])]
     if not models:
         return None
     rows = -(-len(models) // COLUMNS)

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 from pipeline.reporting import drawing, labels
 from pipeline.reporting.figure import ReportFigure, Section
 from pipeline.reporting.report_data import ReportData
-from pipeline.reporting.significance import ROPE
 
 ROW = 0.2  # inches
 
@@ -44,11 +43,12 @@ def draw(data: ReportData) -> Figure | None:
 
 FIGURE = ReportFigure(
     name="posterior",
-    title="Better, equal or worse",
-    caption=f"Bayesian signed-rank test over the data sets. Differences of at most {ROPE:g} percentage points count as "
-    "practically equal. Unlike a test of a null hypothesis, it can find that two models are equal.",
+    title="Better, equal or worse by {metric}",
+    caption="Bayesian signed-rank test over the data sets. Differences of at most {equal} count as practically "
+    "equal. Unlike a test of a null hypothesis, it can find that two models are equal.",
     section=Section.TESTS,
     position=3,
     draw=draw,
     full_width=True,
+    for_every_metric=True,
 )

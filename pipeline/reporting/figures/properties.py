@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 
 from pipeline.reporting import drawing, labels
 from pipeline.reporting.figure import ReportFigure, Section
+from pipeline.reporting.measures import Unit
 from pipeline.reporting.report_data import ReportData
 
 FEWEST = 5  # data sets
@@ -17,19 +18,19 @@ SHOWN = ("ldep_ensembled", "ldep_cv", "ldep")
 
 
 def leads(data: ReportData) -> tuple[str, pd.Series] | None:
-    """Our model, and its accuracy minus that of the best model of another family, one per data set."""
-    accuracies = data.accuracies
-    ours = next((model for model in SHOWN if model in accuracies.complete), None)
-    others = [model for model in accuracies.complete if labels.family(model) not in ("ldep", "relative")]
-    if ours is None or not others or len(accuracies.datasets) < FEWEST:
+    """Our model, and how much better it is than the best model of another family, one number per data set."""
+    scores = data.scores
+    ours = next((model for model in SHOWN if model in scores.complete), None)
+    others = [model for model in scores.complete if labels.family(model) not in ("ldep", "relative")]
+    if ours is None or not others or len(scores.datasets) < FEWEST or data.measure.unit is Unit.SECONDS:
         return None
-    return ours, accuracies.mean[ours] - accuracies.mean[others].max(axis=1)
+    return ours, scores.goodness[ours] - scores.goodness[others].max(axis=1)
 
 
 def properties(data: ReportData) -> pd.DataFrame:
     """One row per data set: what may decide which model suits it. The error of the best model stands for the noise."""
     rows = {}
-    for dataset in data.accuracies.datasets:
+    for dataset in data.scores.datasets:
         info = data.datasets[dataset]
         sizes = list(info.classes.values())
         rows[dataset] = {
@@ -68,7 +69,7 @@ def draw(data: ReportData) -> Figure | None:
             axes.set_title(_correlation(table[name], lead), fontsize=8)
             axes.set_xlabel(name, fontsize=8)
         drawing.hide_unused(panels, table.shape[1])
-        figure.supylabel(f"{labels.label(ours)} minus the best other model", fontsize=8, color=drawing.MUTED)
+        figure.supylabel(f"lead of {labels.label(ours)} over the best other model", fontsize=8, color=drawing.MUTED)
         return figure
 
 
@@ -82,8 +83,8 @@ def _correlation(values: pd.Series, lead: pd.Series) -> str:
 FIGURE = ReportFigure(
     name="properties",
     title="Where the ℓ-DEP wins and where it loses",
-    caption="One point per data set: the accuracy of the ℓ-DEP minus that of the best model of another family there, "
-    "in percentage points, which favours the many others. ρ is Spearman's rank correlation; p is not corrected for the "
+    caption="One point per data set: how much better the ℓ-DEP is there, by {metric}, than the best model of another "
+    "family, which favours the many others. ρ is Spearman's rank correlation; p is not corrected for the "
     "number of panels.",
     section=Section.RESULTS,
     position=6,

@@ -45,10 +45,11 @@ def diagram(ranks: Ranks) -> Figure:
 
 FIGURE = ReportFigure(
     name="ranks",
-    title="Mean ranks",
+    title="Mean ranks by {metric}",
     caption="1 is best. A bar joins models between which Nemenyi's test finds no difference at the 5 % level.",
     section=Section.TESTS,
     position=1,
     draw=draw,
     full_width=True,
+    for_every_metric=True,
 )

@@ -10,29 +10,31 @@ from pipeline.reporting.figure import ReportFigure, Section
 from pipeline.reporting.report_data import ReportData
 from pipeline.reporting.significance import outcomes
 
+MOST = 14  # models: with more, the columns are our models only, because nobody reads a thousand cells
+
 
 def draw(data: ReportData) -> Figure | None:
-    tally = outcomes(data.accuracies)
+    tally = outcomes(data.scores)
     models = list(tally.index)
-    count = len(models)
-    if count < 2:
+    if len(models) < 2:
         return None
-    names = [labels.label(model) for model in models]
+    others = models if len(models) <= MOST else [model for model in labels.OURS if model in models] or models[:MOST]
     with drawing.style():
-        figure, axes = drawing.figure(1.6 + 0.55 * count, 1.1 + 0.36 * count)
+        figure, axes = drawing.figure(1.6 + 0.55 * len(others), 1.1 + 0.28 * len(models))
         axes.grid(visible=False)
-        for row, column in np.ndindex(count, count):
-            if row == column:
+        for row, column in np.ndindex(len(models), len(others)):
+            if models[row] == others[column]:
                 continue
-            won, tied, lost = tally.loc[models[row], models[column]]
+            won, tied, lost = tally.loc[models[row], others[column]]
             lead = (won - lost) / max(won + tied + lost, 1)
             colour = drawing.colour("ldep" if lead > 0 else "svc")
             axes.bar(column, 1, 1, row - 0.5, color=colour, alpha=0.55 * abs(lead), linewidth=0)
             axes.text(column, row, f"{won}/{tied}/{lost}", ha="center", va="center", fontsize=7.5)
-        axes.set_xticks(range(count), names, rotation=40, ha="left", color=drawing.INK)
-        axes.set_yticks(range(count), names)
+        titles = [labels.label(model) for model in others]
+        axes.set_xticks(range(len(others)), titles, rotation=40, ha="left", color=drawing.INK)
+        axes.set_yticks(range(len(models)), [labels.label(model) for model in models])
         axes.xaxis.tick_top()
-        axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5))
+        axes.set(xlim=(-0.5, len(others) - 0.5), ylim=(len(models) - 0.5, -0.5))
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.tick_params(length=0)
         return figure

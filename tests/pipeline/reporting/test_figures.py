@@ -10,7 +10,7 @@ import pytest
 from matplotlib import pyplot
 
 from pipeline.reporting import figures
-from pipeline.reporting.figures import ranks, score_and_time
+from pipeline.reporting.figures import ranks, score_and_time, wins
 from pipeline.reporting.report_data import PlanarData, ReportData
 from tests.support import reported
 
@@ -34,6 +34,14 @@ def test_the_example_has_every_figure_of_all_data_sets():
     before = pyplot.get_fignums()
     assert set(names(reported.report_data())) == expected
     assert pyplot.get_fignums() == before  # nothing is left in pyplot's global state
+
+
+def test_with_many_models_the_columns_of_wins_are_our_models_only():
+    folds: reported.Folds = {f"m{number}": [0.5, 0.6] for number in range(20)} | {"ldep": [0.7, 0.7]}
+    figure = wins.draw(reported.report_data({"one": folds, "two": folds}))
+    assert figure is not None
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Tuned ℓ-DEP"]
+    assert len(figure.axes[0].get_yticklabels()) == 21
 
 
 def test_a_single_failed_model_has_no_figure_of_accuracies():
@@ -70,3 +78,7 @@ def test_labels_are_moved_a_step_apart_in_their_order(places):
     assert np.all(np.diff(sorted(moved)) > 0.049)
     assert list(np.argsort(moved, kind="stable")) == list(np.argsort(places, kind="stable"))
     assert max(moved, default=0.0) <= 1.02 + 1e-9
+
+
+def test_labels_that_crowd_at_the_top_leave_the_others_in_place():
+    assert score_and_time.spread_out([0.1, 1.0, 1.0, 1.0], 0.05)[0] == pytest.approx(0.1)

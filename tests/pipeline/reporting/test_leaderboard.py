@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pipeline.reporting import labels, leaderboard
@@ -63,7 +64,7 @@ def test_all_metrics_have_a_column_and_the_best_value_is_marked():
     table = leaderboard.metrics(reported.report_data(example()))
     titles = [column.title for column in table.columns]
     assert titles[:2] == ["Model", "Accuracy"]
-    assert titles[-3:] == ["CPU time, fit", "CPU time, tuning", "Time, predict"]
+    assert titles[-2:] == ["Fit time", "Predict time"]  # no model of the example has a tuning time
     assert table.rows[0][0].text == "Ensembled ℓ-DEP"
     assert [row[1].best for row in table.rows] == [True, False, False, False, False, False]
 
@@ -71,6 +72,35 @@ def test_all_metrics_have_a_column_and_the_best_value_is_marked():
 def test_the_pareto_front_has_the_points_that_nothing_beats():
     points = [(1.0, 80.0), (2.0, 79.0), (3.0, 85.0), (3.0, 84.0), (9.0, 85.0), (10.0, 90.0)]
     assert score_and_time.pareto_front(points) == [(1.0, 80.0), (3.0, 85.0), (10.0, 90.0)]
+
+
+def test_where_less_is_better_the_front_falls():
+    points = [(1.0, 0.5), (2.0, 0.6), (3.0, 0.4), (9.0, 0.3), (10.0, 0.35)]
+    assert score_and_time.pareto_front(points, higher_is_better=False) == [(1.0, 0.5), (3.0, 0.4), (9.0, 0.3)]
+
+
+def test_the_axis_ends_before_a_score_that_is_far_behind_the_others():
+    means = np.array([90.0, 89.0, 88.0, 87.0, 50.0])
+    assert score_and_time.fence(means, higher_is_better=True) == pytest.approx(87 - 3 * 2)
+    assert score_and_time.fence(means[:4], higher_is_better=True) == 87.0
+    assert score_and_time.fence(-means, higher_is_better=False) == pytest.approx(-81)
+
+
+def test_where_less_is_better_the_axis_of_the_scores_points_down():
+    figure = score_and_time.draw(reported.report_data(example()).by("log_loss"))
+    assert figure is not None
+    low, high = figure.axes[0].get_ylim()
+    assert low > high
+
+
+def test_where_less_is_better_the_best_form_has_the_least():
+    data = reported.with_metric(reported.report_data(example()), "log_loss", {"ldep_default": 0.5, "ldep": 0.4})
+    table = leaderboard.forms(data.by("log_loss"))
+    assert table is not None
+    assert texts(table)[0][:5] == ["ℓ-DEP", "0.500", "", "2.5 s", "0.400"]
+    metrics = leaderboard.metrics(data)
+    column = [column.title for column in metrics.columns].index("Log-loss")
+    assert [row[0].text for row in metrics.rows if row[column].best] == ["Tuned ℓ-DEP"]
 
 
 def test_the_lead_is_over_the_best_model_of_another_family():

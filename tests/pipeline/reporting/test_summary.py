@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pipeline.reporting import significance, summary
+from pipeline.reporting import summary
 from tests.support import reported
 
 
 def sentences(datasets: dict[str, reported.Folds]) -> tuple[str, str]:
     """The findings and the limits, each as one text."""
-    accuracies = reported.accuracies_of(datasets)
-    claims = significance.claims(accuracies)
-    findings = summary.findings(accuracies, claims, significance.ranks(accuracies))
-    return " ".join(findings), " ".join(summary.limits(accuracies, claims))
+    data = reported.report_data(datasets)
+    return " ".join(summary.findings(data)), " ".join(summary.limits(data))
 
 
 def test_too_few_data_sets_are_a_limit_and_no_verdict():
@@ -31,6 +29,7 @@ def test_the_papers_figures_stand_beside_ours():
     assert "Best mean accuracy on Haberman: Tuned ℓ-DEP 76.0, RBF SVC 70.0." in findings
     assert "This run: Tuned ℓ-DEP 76.0. The paper: ℓ-DEP 70.3, its best model" in findings
     assert "The paper did not tune its models." in limits
+    assert "All numbers come from one partition into folds." in limits
 
 
 def test_no_model_of_ours_means_no_claim():

@@ -100,6 +100,39 @@ def test_the_page_shows_failures_decisions_sources_and_tests(project):
         assert f'id="{anchor}"' in text
 
 
+def test_every_other_metric_has_its_leaderboard_and_figures_on_the_page(project):
+    text = (project / "report/report.html").read_text()
+    for metric in ("balanced_accuracy", "roc_auc", "log_loss", "fit_time", "predict_time"):
+        assert f'<details class="panel" id="by-{metric}">' in text
+        assert f'id="table-models-{metric}"' in text
+        assert f'<figure class="broad" id="ranks_{metric}">' in text
+        assert (project / f"report/figures/posterior_{metric}.svg").is_file()
+    assert 'id="by-accuracy"' not in text  # the page itself is by accuracy
+    assert 'id="by-tuning_time"' not in text  # one model is tuned
+    assert 'id="score_and_time_fit_time"' not in text  # time against time
+
+
+def test_the_whole_page_can_be_about_another_metric(tmp_path):
+    params = reported.project(tmp_path)
+    report.run(params.datasets, params, tmp_path, metric="log_loss")
+    text = (tmp_path / "report/report.html").read_text()
+    assert "This page compares the models by log-loss." in text
+    assert 'id="by-accuracy"' in text
+    assert "Log-loss: mean ± sample deviation" in (tmp_path / "report/table.md").read_text()
+    assert "--metric log_loss" in json.loads((tmp_path / "report/provenance.json").read_text())["Command"]
+    means = json.loads((tmp_path / "metrics/mean.json").read_text())
+    assert means["ldep_cv"] == 0.82  # DVC still compares by the metric of params.yaml
+
+
+@pytest.mark.parametrize(
+    ("datasets", "metric", "message"),
+    [(["haberman"], "logloss", "did you mean 'log_loss'"), (["mine"], "log_loss", "all of these are your own")],
+)
+def test_a_metric_that_the_page_cannot_show_is_refused(tmp_path, datasets, metric, message):
+    with pytest.raises(UserError, match=message):
+        report.run(datasets, reported.project_params(datasets), tmp_path, metric=metric)
+
+
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing; .ci/run and make ui-test install it if they may")
 def test_a_browser_sorts_the_table_and_a_phone_does_not_scroll_sideways(project, tmp_path):
