@@ -24,7 +24,7 @@ def run(target: Path, params: Path = paths.PARAMS, root: Path = Path()) -> list[
     source = root / paths.REPORT
     if not (source / "report.html").is_file():
         raise UserError(f"{source}/report.html is missing; run `dvc repro report` or `ldep report` first.")
-    _check_data_sets(target / "params.yaml", params)
+    _check_same_kind(target / "params.yaml", params)
     files = {
         path.relative_to(source): path for path in sorted(source.rglob("*")) if path.is_file() and path.suffix != ".png"
     }
@@ -47,17 +47,24 @@ def run(target: Path, params: Path = paths.PARAMS, root: Path = Path()) -> list[
     return written
 
 
-def _check_data_sets(published: Path, params: Path) -> None:
-    """Refuse to replace a published report by one of other data sets."""
+def _check_same_kind(published: Path, params: Path) -> None:
+    """Refuse to replace a published report by one of other data sets, or of another number of repeats."""
     if not published.is_file():
         return
-    old, new = (set((read_yaml(path) or {}).get("datasets", [])) for path in (published, params))
-    if old != new:
-        shown = ", ".join(sorted(new)[:5]) + (", ..." if len(new) > 5 else "")
-        raise UserError(
-            f"{published.parent} holds a report of other data sets ({len(old)}; this one: {len(new)}, {shown}); "
-            "nothing was written. Publish this report to another folder: ldep publish reports/NAME."
-        )
+    old, new = (read_yaml(path) or {} for path in (published, params))
+    old_sets, new_sets = (set(values.get("datasets", [])) for values in (old, new))
+    old_repeats, new_repeats = ((values.get("split") or {}).get("repeats", 1) for values in (old, new))
+    if old_sets != new_sets:
+        shown = ", ".join(sorted(new_sets)[:5]) + (", ..." if len(new_sets) > 5 else "")
+        difference = f"other data sets ({len(old_sets)}; this one: {len(new_sets)}, {shown})"
+    elif old_repeats != new_repeats:
+        difference = f"another number of repeats (split.repeats: {old_repeats}; this one: {new_repeats})"
+    else:
+        return
+    raise UserError(
+        f"{published.parent} holds a report of {difference}; nothing was written. "
+        "Publish this report to another folder: ldep publish reports/NAME."
+    )
 
 
 def _remove_old_figures(target: Path, written: list[Path]) -> None:

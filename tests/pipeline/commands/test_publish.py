@@ -53,3 +53,11 @@ def test_a_report_of_other_data_sets_does_not_replace_a_published_one(project):
     with pytest.raises(UserError, match="nothing was written"):
         publish.run(project / "out")
     assert (project / "out/report.html").read_bytes() == before
+
+
+def test_a_report_of_repeats_does_not_replace_one_of_the_papers_partition(project):
+    publish.run(project / "out")
+    (project / "params.yaml").write_text("datasets: [mine]\nsplit: {repeats: 5}\n")
+    with pytest.raises(UserError, match=r"another number of repeats \(split.repeats: 1; this one: 5\); nothing"):
+        publish.run(project / "out")
+    publish.run(project / "other")
