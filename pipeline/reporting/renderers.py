@@ -114,13 +114,7 @@ def html(table: Table, identifier: str) -> Markup:
 
 
 def _html_head(column: Column) -> Markup:
-    # A browser may break a line after a hyphen; "ℓ-DEP" is to stay in one piece.
-    words = [
-        Markup('<span class="word">{}</span>').format(word) if "-" in word else escape(word)
-        for word in column.title.split(" ")
-    ]
-    title = Markup(" ").join(words)
-    return Markup('<th scope="col"{}><button>{}</button></th>').format(_html_class(column), title)
+    return Markup('<th scope="col"{}><button>{}</button></th>').format(_html_class(column), _unbroken(column.title))
 
 
 def _html_row(row: Sequence[Cell], columns: Sequence[Column]) -> Markup:
@@ -143,7 +137,7 @@ def _html_sort_key(cell: Cell) -> Markup:
 
 
 def _html_content(cell: Cell) -> Markup:
-    shown = escape(cell.text)
+    shown = _unbroken(cell.text) if cell.family else escape(cell.text)
     if cell.value is not None and PLUS_MINUS in cell.text:
         middle, _, spread = cell.text.partition(PLUS_MINUS)
         shown = Markup('{}<span class="pm"> ± {}</span>').format(middle, spread)
@@ -160,6 +154,14 @@ def _html_content(cell: Cell) -> Markup:
     if cell.note:
         shown += Markup('<span class="beside">{}</span>').format(cell.note)
     return shown
+
+
+def _unbroken(text: str) -> Markup:
+    """A browser may break a line after a hyphen; "ℓ-DEP" is to stay in one piece."""
+    words = [
+        Markup('<span class="word">{}</span>').format(word) if "-" in word else escape(word) for word in text.split(" ")
+    ]
+    return Markup(" ").join(words)
 
 
 def _widths(lines: Sequence[Sequence[str]], least: int = 0) -> list[int]:

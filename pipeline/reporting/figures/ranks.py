@@ -27,8 +27,8 @@ def diagram(ranks: Ranks) -> Figure:
             ranks.pairs.rename(index=names, columns=names),
             alpha=LEVEL,
             ax=axes,
-            label_fmt_left="{label}  {rank:.1f}",
-            label_fmt_right="{rank:.1f}  {label}",
+            label_fmt_left="{label}  {rank:.1f}\u2002",
+            label_fmt_right="\u2002{rank:.1f}  {label}",  # an en space keeps the text off its line
             color_palette={name: drawing.colour(labels.family(model)) for model, name in names.items()},
             label_props={"fontsize": 9},
             text_h_margin=0.12,

@@ -29,7 +29,7 @@ def draw(data: ReportData) -> Figure | None:
         axes.set_xscale("log")
         drawing.plain_numbers(axes.xaxis)
         points = {}
-        for model, score in means.items():
+        for model, score in means[::-1].items():  # the better of two that are drawn at the edge is labelled above
             colour = drawing.colour(labels.family(model))
             mean = max(score, limit) if measure.higher_is_better else min(score, limit)
             fit, with_tuning = cost["fitting"][model] / fits[model], cost["total"][model] / fits[model]

@@ -10,17 +10,18 @@ from pipeline.reporting.figure import ReportFigure, Section
 from pipeline.reporting.report_data import ReportData
 from pipeline.reporting.significance import outcomes
 
+NARROWEST = 6.3  # inches: the page would enlarge a smaller figure
 MOST = 14  # models: with more, the columns are our models only, because nobody reads a thousand cells
 
 
 def draw(data: ReportData) -> Figure | None:
     tally = outcomes(data.scores)
-    models = list(tally.index)
+    models = [model for model in tally.index if data.scores.mean[model].notna().any()]
     if len(models) < 2:
         return None
     others = models if len(models) <= MOST else [model for model in labels.OURS if model in models] or models[:MOST]
     with drawing.style():
-        figure, axes = drawing.figure(1.6 + 0.55 * len(others), 1.1 + 0.28 * len(models))
+        figure, axes = drawing.figure(max(NARROWEST, 1.6 + 0.55 * len(others)), 1.1 + 0.28 * len(models))
         axes.grid(visible=False)
         for row, column in np.ndindex(len(models), len(others)):
             if models[row] == others[column]:

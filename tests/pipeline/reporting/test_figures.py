@@ -44,6 +44,14 @@ def test_with_many_models_the_columns_of_wins_are_our_models_only():
     assert len(figure.axes[0].get_yticklabels()) == 21
 
 
+def test_wins_leave_out_models_without_any_value():
+    folds: reported.Folds = {"a": [0.5, 0.6], "b": [0.6, 0.7], "svc": [0.7, 0.7]}
+    data = reported.with_metric(reported.report_data({"one": folds}), "log_loss", {"a": 0.5, "b": 0.4})
+    figure = wins.draw(data.by("log_loss"))
+    assert figure is not None
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a", "b"]
+
+
 def test_a_single_failed_model_has_no_figure_of_accuracies():
     assert names(reported.report_data({"mine": {"svc": [None, None]}})) == ["convergence"]
 

@@ -80,7 +80,7 @@ def test_html_marks_models_and_badges():
         [Column("Model", "left"), Column("Verdict")], [[Cell("ℓ-DEP", family="ldep"), Cell("yes", style="good")]]
     )
     html = str(renderers.html(table, "x"))
-    assert '<span class="dot ldep"></span>ℓ-DEP' in html
+    assert '<span class="dot ldep"></span><span class="word">ℓ-DEP</span>' in html
     assert '<span class="badge good">yes</span>' in html
 
 
