@@ -18,6 +18,17 @@ def per_model(results: pd.DataFrame) -> pd.DataFrame:
     return cost
 
 
+def total(results: pd.DataFrame) -> float:
+    """CPU seconds of all models together.
+
+    An ensemble and the model that it is made of share one study, which is in the rows of both with the same cost, to
+    the last bit. It counts once.
+    """
+    fits = results.drop_duplicates(_FIT)
+    studies = fits.drop_duplicates(["dataset", "fold", "tune_cpu_seconds"])
+    return float(fits["fit_cpu_seconds"].sum() + studies["tune_cpu_seconds"].sum())
+
+
 def fit_seconds(results: pd.DataFrame) -> pd.DataFrame:
     """Mean CPU seconds of a fit, without tuning: one row per data set, one column per model."""
     fits = results[results["status"] == "ok"].drop_duplicates(_FIT)

@@ -166,7 +166,7 @@ def describe(
         "Command": f"{command} (dvc repro, stage {stage})" if stage else command,
         "Software and machine": machine.describe(),
         "Trained at commit": ", ".join(training_commits) or "unknown: these data sets have no tracked run",
-        "CPU time of the training": f"{costs.per_model(table)['total'].sum():.0f} s",
+        "CPU time of the training": f"{costs.total(table):.0f} s",
         "Time to make the report": f"{seconds:.1f} s",
     }
 
