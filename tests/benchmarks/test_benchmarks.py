@@ -53,7 +53,7 @@ def test_search_strategies_are_valid_and_compared_with_the_list():
     assert all(entry.trials == tuning.trials for entry, tuning in search.STRATEGIES.values())
     rows = [
         {"problem": problem, "strategy": strategy, "inner": 90.0, "accuracy": accuracy, "seconds": 2.0, "pruned": 3}
-        | {"r1": 1, "r2": number}
+        | {"r1": 1, "r2": number, "ensembled": accuracy}
         for problem in ("a", "b")
         for number, (strategy, accuracy) in enumerate(((search.LIST, 80.0), ("other", 82.0)), 1)
     ]

@@ -15,6 +15,7 @@ from pipeline.config.params import check
 from pipeline.execution import plan
 from pipeline.execution.inputs import load_training_data
 from pipeline.fitting import models, study, trial
+from pipeline.fitting.metrics import METRICS
 from tests.support import tiny
 
 
@@ -64,12 +65,21 @@ def test_the_chosen_setting_is_the_best_by_mean_over_all_inner_folds(root):
     assert outcome["chosen"] == next(params for params, mean in complete if mean == outcome["value"])
 
 
-def test_a_pruned_trial_is_never_chosen_and_has_fewer_folds(root):
+def test_a_pruned_trial_is_never_chosen_and_has_fewer_folds(root, monkeypatch):
+    monkeypatch.setattr(trial, "CHANCE", 0.0)  # the tiny data set has so few rows that chance explains most differences
     work = study_task(root, trials=12, behind=0.0)
     outcome = run(work)
     pruned = [values for _, values, state in trials_of(work) if state == TrialState.PRUNED]
     assert outcome["pruned"] == len(pruned) > 0
     assert all(len(values) < 3 for values in pruned)
+
+
+@pytest.mark.parametrize(("rows", "behind"), [(25, 0.2), (2_500, 0.02), (250_000, 0.01)])
+def test_a_trial_is_abandoned_only_if_it_is_behind_by_the_margin_and_by_more_than_chance(rows, behind):
+    best, accuracy = {0: 0.9}, METRICS["accuracy"]
+    assert trial.falls_behind({0: 0.9 - behind - 1e-3}, best, 0.01, rows, accuracy)
+    assert not trial.falls_behind({0: 0.9 - behind + 1e-3}, best, 0.01, rows, accuracy)
+    assert not trial.falls_behind({0: 0.0}, {}, 0.01, rows, accuracy)
 
 
 def test_rows_of_the_test_fold_do_not_affect_the_choice(root):
@@ -114,7 +124,8 @@ def test_random_search_does_not_depend_on_the_scores(root):
     assert proposed["tpe", 2] != proposed["tpe", 3]
 
 
-def test_a_study_cut_off_at_any_byte_continues_with_the_same_outcome(root):
+def test_a_study_cut_off_at_any_byte_continues_with_the_same_outcome(root, monkeypatch):
+    monkeypatch.setattr(trial, "CHANCE", 0.0)  # so that some trials are pruned
     whole = study_task(root, trials=6, behind=0.0)
     expected = without_times(run(whole))
     journal, trials = whole.journal.read_bytes(), trials_of(whole)
