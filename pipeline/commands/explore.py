@@ -109,7 +109,7 @@ def _base64(values: np.ndarray, bits: int) -> str:
 
 
 def _choices(categories: list[str]) -> list[str | None]:
-    """The text of each code; None for a category that reads as an earlier one, and is never used."""
+    """The text of each code; None for a category that no cell can have."""
     codes = set(cells.code_table(tuple(categories)).values())
     return [text if code in codes else None for code, text in enumerate(categories)]
 

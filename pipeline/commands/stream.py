@@ -155,10 +155,10 @@ class _Column:
             raise UserError(f"{self.where} has no value in any row; leave it out with --ignore.")
         if self.numeric:
             return Numeric(self.name), self.sum / self.count
-        texts = list(self.counts) if self.declared else cells.in_order(list(self.counts))
-        categories = cells.distinct(texts)
+        texts = cells.present(list(self.counts))
+        categories = texts if self.declared else cells.distinct(cells.in_order(texts))
         codes = cells.code_table(tuple(categories))
-        total = sum(codes[value] * self.counts[text] for text in texts if (value := cells.read(text)) is not None)
+        total = sum(cells.code_of(text, codes) * self.counts[text] for text in texts)
         return Nominal(self.name, tuple(categories)), total / self.count
 
 

@@ -8,6 +8,8 @@ it is stored:
 - A text is stripped. A text in `MISSING` is a missing cell, like None, NaN and NaT.
 - A text that is a number is that number: '01', '1', '1.0', 1 and 1.0 are the same cell.
 - Truth values are 1 and 0, and so are the texts 'true', 'True' and 'TRUE' and their opposites.
+- Where a column declares equal numbers as different categories, such as '.2' and '0.2', a text is first looked up by
+  its spelling: see `code_of`.
 - Numbers are 64-bit floats. Whole numbers of more than 15 digits that differ less than that are the same cell.
 - A duration is its number of seconds.
 """
@@ -18,7 +20,7 @@ import datetime
 import decimal
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -95,12 +97,24 @@ def numbers_of(cells: pd.Series) -> np.ndarray:
 def codes_of(cells: pd.Series, categories: Sequence[str]) -> np.ndarray:
     """Return the code of each cell of a nominal column, NaN for missing cells and for categories never declared."""
     codes = code_table(tuple(categories))
+    return values_of(cells, lambda cell: code_of(cell, codes))
 
-    def code(cell: object) -> float:
-        value = read(cell)
-        return math.nan if value is None else codes.get(value, math.nan)
 
-    return values_of(cells, code)
+def code_of(cell: object, codes: Mapping[float | str, float]) -> float:
+    """Return the code of a cell in a `code_table`: by its spelling if that has a code of its own, else by its value.
+
+    Examples
+    --------
+    >>> codes = code_table((".2", "0.2", "0.3"))
+    >>> [code_of(cell, codes) for cell in (".2", "0.2", "0.20", 0.2, ".3", "0.4")]
+    [0.0, 1.0, 1.0, 1.0, 2.0, nan]
+    """
+    value = read(cell)
+    if value is None:
+        return math.nan
+    text = cell.decode() if isinstance(cell, bytes) else cell
+    spelling = text.strip() if isinstance(text, str) else value
+    return codes.get(spelling, codes.get(value, math.nan))
 
 
 def values_of(cells: pd.Series, function: Callable[[object], float]) -> np.ndarray:
@@ -131,13 +145,29 @@ def taken_as_missing(cells: pd.Series, values: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def code_table(categories: tuple[str, ...]) -> dict[float | str, float]:
-    """Return the code of each value that a category stands for. Of categories that read the same the first counts."""
-    codes: dict[float | str, float] = {}
+    """Return the code of each value, and of each spelling of a value for which there are several categories.
+
+    Such a value itself has the code of the category that is spelled as `written` spells it, or of the first one. A
+    spelling is never taken for a value: only numbers have several, and a text that is a number is not a value.
+    """
+    spellings: dict[float | str, dict[str, float]] = {}
     for code, category in enumerate(categories):
         value = read(category)
         if value is not None:
-            codes.setdefault(value, float(code))
+            spellings.setdefault(value, {}).setdefault(category.strip(), float(code))
+    codes: dict[float | str, float] = {}
+    for value, of_value in spellings.items():
+        usual = written(value) if isinstance(value, float) else value
+        codes[value] = of_value.get(usual, next(iter(of_value.values())))
+    for of_value in spellings.values():
+        if len(of_value) > 1:
+            codes.update(of_value)
     return codes
+
+
+def written(number: float) -> str:
+    """Return the usual spelling of a number, without a fraction if it is whole."""
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def in_order(texts: Sequence[str]) -> list[str]:
@@ -148,6 +178,11 @@ def in_order(texts: Sequence[str]) -> list[str]:
         return (False, value, text) if isinstance(value, float) else (True, 0.0, text)
 
     return sorted(texts, key=key)
+
+
+def present(texts: Sequence[str]) -> list[str]:
+    """Return the different texts that are not missing cells."""
+    return [text for text in dict.fromkeys(texts) if read(text) is not None]
 
 
 def distinct(texts: Sequence[str]) -> list[str]:

@@ -143,7 +143,7 @@ class _Column:
         """The distinct texts that occur; numbers as they would be written."""
         if self.is_nominal:
             return [str(self.column.cat.categories[code]) for code in self.values]
-        return [str(int(value)) if value == int(value) else repr(float(value)) for value in self.values]
+        return [cells.written(float(value)) for value in self.values]
 
     def _kind(self) -> str:
         if not self.is_nominal:

@@ -131,10 +131,10 @@ static inline double ldep_code(const char *cell, const ldep_category *categories
         if (strcmp(cell, categories[k].text) == 0) return categories[k].code;
     kind = ldep_read(cell, &value, &text, &length);
     if (kind == LDEP_MISSING) return NAN;
-    for (k = 0; k < count; k++)
-        if (kind == LDEP_TEXT ? !categories[k].is_number && ldep_is_word(text, length, categories[k].text)
-                              : categories[k].is_number && categories[k].number == value)
-            return categories[k].code;
+    for (k = 0; k < count; k++) /* the spelling comes first: equal numbers may be declared as different categories */
+        if (ldep_is_word(text, length, categories[k].text)) return categories[k].code;
+    for (k = 0; k < count && kind == LDEP_NUMBER; k++)
+        if (categories[k].is_number && categories[k].number == value) return categories[k].code;
     return NAN;
 }
 """.replace("@MISSING@", ", ".join(f'"{text}"'.replace("?", r"\?") for text in sorted(cells.MISSING - {""})))

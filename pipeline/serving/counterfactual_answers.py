@@ -10,6 +10,7 @@ exact as that of the model itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -248,8 +249,8 @@ class RowSpace:
                 continue
             before = cells.read(row[part.column.name])
             if part.column.categories is not None:
-                code = cells.code_table(tuple(part.column.categories)).get(before) if before is not None else None
-                before = before if code is None else part.column.categories[int(code)]
+                code = cells.code_of(row[part.column.name], cells.code_table(tuple(part.column.categories)))
+                before = before if math.isnan(code) else part.column.categories[int(code)]
                 chosen = int((part.choices == after).all(axis=1).argmax())
                 changes[part.column.name] = {"from": before, "to": part.categories[chosen]}
             else:

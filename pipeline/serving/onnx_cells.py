@@ -1,9 +1,10 @@
 """The reading of text cells as part of an ONNX graph: the codes that `pipeline.encoding.cells` gives them.
 
 Most cells are spelled as a category was declared, and one table finds them. Only the others are read: numbers by their
-value, words without the blanks around them. What is then still unknown is missing, as in Python. Two spellings are not
-understood, and count as missing: numbers with an exponent beyond 289 (with more than 16 digits beyond 99, and none with
-more than 100 digits), which onnxruntime might refuse to convert, and numbers after a blank that is not ASCII.
+value, words without the blanks around them. Where a column declares equal numbers as different categories, their
+spellings are words too. What is then still unknown is missing, as in Python. Two spellings are not understood, and
+count as missing: numbers with an exponent beyond 289 (with more than 16 digits beyond 99, and none with more than 100
+digits), which onnxruntime might refuse to convert, and numbers after a blank that is not ASCII.
 """
 
 from __future__ import annotations
@@ -44,11 +45,16 @@ def add_codes(
 
     `values` are other numbers than the codes, one per category.
     """
-    tables = [cells.code_table(tuple(categories)) for categories in columns]
+    tables = [dict(cells.code_table(tuple(categories))) for categories in columns]
     ids: dict[float | str, int] = {}
     for table in tables:
-        for value in table:
-            ids.setdefault(value, len(ids))
+        for key in table:
+            ids.setdefault(key, len(ids))
+    # A spelling with a code of its own in one column still stands for its value in the others.
+    for text, value in _spellings(ids).items():
+        for table in tables:
+            if value in table:
+                table.setdefault(text, table[value])
     identified = _identify(graph, texts, columns, ids)
     # One table for all columns: the key of a value in column q is its id times the number of columns, plus q.
     scaled = graph.node("Mul", identified, graph.constant(len(columns)))
@@ -66,7 +72,7 @@ def _identify(graph: Graph, texts: str, columns: Sequence[Sequence[str]], ids: d
     missing = len(ids)
     spellings = dict.fromkeys(cells.MISSING, missing)
     for text in [category.strip() for categories in columns for category in categories] + list(cells.TRUTH):
-        value = cells.read(text)
+        value = text if text in ids else cells.read(text)
         if value is not None and value in ids:
             spellings[text] = ids[value]
     found = graph.lookup(texts, np.array(list(spellings), dtype=object), list(spellings.values()), UNKNOWN)
@@ -103,11 +109,19 @@ def _numbers(graph: Graph, texts: str) -> str:
 
 def _words(ids: dict[float | str, int]) -> dict[str, int]:
     """Patterns of the values that are not found by their number."""
-    words = {quoted(value): number for value, number in ids.items() if isinstance(value, str)}
+    spellings = _spellings(ids)
+    words = {quoted(value): ids[value] for value in ids if isinstance(value, str) and value not in spellings}
     for text, value in cells.TRUTH.items():
         if value in ids:
             words[text] = ids[value]
     for infinity, sign in ((math.inf, r"\+?"), (-math.inf, "-")):
         if infinity in ids:
             words[sign + INFINITY] = ids[infinity]
-    return words
+    # Last, so that a spelling prevails over its value.
+    return words | {quoted(spelling): ids[spelling] for spelling in spellings}
+
+
+def _spellings(ids: dict[float | str, int]) -> dict[str, float]:
+    """The numbers of the texts that are numbers: spellings with a code of their own in some column."""
+    texts = [text for text in ids if isinstance(text, str)]
+    return {text: value for text in texts if isinstance(value := cells.read(text), float)}

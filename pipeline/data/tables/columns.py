@@ -23,8 +23,9 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 def typed(table: Table, name: str, chunks: list[pa.Array], report: bool = True) -> np.ndarray | pd.Categorical:
     """Return a column as float64, or as categories.
 
-    Categories keep the order that the file declares. Otherwise those that are numbers come first, by value, and the
-    others by text. `report` logs what a user may not expect of the column.
+    Declared categories keep their order, and equal numbers that are declared in several spellings stay apart. Other
+    categories are sorted, numbers first, by value, and then the rest by text; equal numbers are one category. `report`
+    logs what a user may not expect of the column.
     """
     if not chunks:
         return np.empty(0)
@@ -36,7 +37,8 @@ def typed(table: Table, name: str, chunks: list[pa.Array], report: bool = True) 
     if not pa.types.is_dictionary(cells_read.type):
         return _numbers(table, name, cells_read.to_pandas().to_numpy(dtype=np.float64, na_value=np.nan))
     texts = _texts(cells_read)
-    if table.declares_order(name):
+    is_declared = table.declares_order(name)
+    if is_declared:
         column = texts.declared()
     elif not table.declares_types and texts.are_numbers():
         return _numbers(table, name, texts.numbers())
@@ -47,7 +49,7 @@ def typed(table: Table, name: str, chunks: list[pa.Array], report: bool = True) 
         if report:
             _report_numbers(table, name, texts)
     if report:
-        _report_merged(table, name, texts)
+        _report_equal(table, name, texts, is_declared)
     return column
 
 
@@ -82,31 +84,26 @@ class _Texts:
         return np.array([*values, np.nan])[self.codes]
 
     def declared(self) -> pd.Categorical:
-        return self._categorical(self.texts)
+        """Each text is a category of its own, because the file says so."""
+        return self._categorical(cells.present(self.texts))
 
     def in_order(self) -> pd.Categorical:
-        return self._categorical(cells.in_order(self.occurring))
+        """Texts that read the same are one category, called as the first of them."""
+        return self._categorical(cells.distinct(cells.in_order(self.occurring)))
 
     def as_written(self) -> pd.Categorical:
         """Each text is a category of its own: '1' and '1.000' read the same, but may be 1 and 1000."""
-        categories = cells.in_order([text for text in dict.fromkeys(self.occurring) if cells.read(text) is not None])
-        positions = {text: position for position, text in enumerate(categories)}
-        codes = [positions.get(text, -1) for text in self.texts]
-        return pd.Categorical.from_codes(
-            np.array([*codes, -1], dtype=np.int64)[self.codes], categories=pd.Index(categories, dtype=object)
-        )
+        return self._categorical(cells.in_order(cells.present(self.occurring)))
 
-    def _categorical(self, ordered: list[str]) -> pd.Categorical:
-        """Texts that read the same are one category, called as the first of them; a missing cell is none."""
-        categories = cells.distinct(ordered)
+    def _categorical(self, categories: list[str]) -> pd.Categorical:
         table = cells.code_table(tuple(categories))
-        codes = [-1 if value is None else int(table.get(value, -1)) for value in self.values]
+        codes = np.array([*(cells.code_of(text, table) for text in self.texts), np.nan])
         return pd.Categorical.from_codes(
-            np.array([*codes, -1], dtype=np.int64)[self.codes], categories=pd.Index(categories, dtype=object)
+            np.nan_to_num(codes, nan=-1).astype(np.int64)[self.codes], categories=pd.Index(categories, dtype=object)
         )
 
-    def merged(self) -> list[list[str]]:
-        """Different texts that count as the same cell."""
+    def equal(self) -> list[list[str]]:
+        """Different texts that read the same."""
         groups: dict[float | str, list[str]] = {}
         for text in dict.fromkeys(self.texts):
             value = cells.read(text)
@@ -157,10 +154,11 @@ def _report_numbers(table: Table, name: str, texts: _Texts) -> None:
     log.warning(message, table.path, name, numeric, total, hint)
 
 
-def _report_merged(table: Table, name: str, texts: _Texts) -> None:
-    for group in texts.merged()[:3]:
+def _report_equal(table: Table, name: str, texts: _Texts, is_declared: bool) -> None:
+    outcome = "stay different categories, as the file declares them" if is_declared else "count as one category"
+    for group in texts.equal()[:3]:
         shown = ", ".join(map(repr, group[:4]))
-        log.warning("%s: column '%s': %s read the same and count as one category.", table.path, name, shown)
+        log.warning("%s: column '%s': %s read the same and %s.", table.path, name, shown, outcome)
     words = [text for text in texts.occurring if cells.read(text) is None and text not in ("", "?")]
     if words:
         shown = ", ".join(map(repr, words))

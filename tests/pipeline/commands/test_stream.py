@@ -65,6 +65,17 @@ def test_the_encoder_equals_one_fitted_in_memory(fitted, frame):
     np.testing.assert_array_equal(encoder.transform(frame)[:, 4], frame["member"])
 
 
+def test_equal_numbers_that_the_file_declares_apart_stay_apart(tmp_path):
+    calipers = pd.Categorical([".2", "0.2", "0.20", "0.20"] * 100, categories=[".2", "0.2", "0.20"])
+    rows = pd.DataFrame({"caliper": calipers, "sold": ["no", "yes", "no", "no"] * 100})
+    rows.to_parquet(tmp_path / "rows.parquet", row_group_size=50)
+    stream.run(tmp_path / "rows.parquet", tmp_path / "model", "sold", settings=SETTINGS)
+    encoder = download.load(str(tmp_path / "model")).encoder
+    assert encoder.categories_ == [[".2", "0.2", "0.20"]]
+    assert encoder.fill_ == [1.25]
+    np.testing.assert_array_equal(encoder.transform(rows)[:, 0], calipers.codes)
+
+
 def test_the_same_file_gives_the_same_model(fitted, tmp_path):
     folder, outcome = fitted
     assert stream.run(folder / "rows.parquet", tmp_path / "again", "sold", settings=SETTINGS) == outcome

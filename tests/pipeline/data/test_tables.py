@@ -183,6 +183,32 @@ def test_texts_that_read_the_same_are_one_category_and_reported(frame_of):
     assert "column 'x': '01', '1' read the same and count as one category" in log
 
 
+ARFF = """\
+@relation bands
+@attribute x {.200, '0.2 ', 0.200, NA, 1}
+@attribute label {a, b}
+@data
+0.200,a
+'0.2 ',b
+.200,a
+NA,b
+1,a
+"""
+
+
+@pytest.mark.parametrize("suffix", ["arff", "parquet"])
+def test_equal_numbers_that_the_file_declares_apart_stay_apart_and_are_reported(frame_of, suffix):
+    content: str | pa.Table = ARFF
+    if suffix == "parquet":
+        indices = pa.array([2, 1, 0, 3, 4], pa.int32())
+        x = pa.DictionaryArray.from_arrays(indices, [".200", "0.2 ", "0.200", "NA", "1"])
+        content = pa.table({"x": x, "label": ["a", "b", "a", "b", "a"]})
+    frame, log = frame_of(content, f"rows.{suffix}")
+    assert frame["x"].cat.categories.tolist() == [".200", "0.2", "0.200", "1"]
+    assert frame["x"].cat.codes.tolist() == [2, 1, 0, -1, 3]
+    assert "column 'x': '.200', '0.2', '0.200' read the same and stay different categories" in log
+
+
 def test_words_for_missing_cells_are_reported(frame_of):
     frame, log = frame_of("x,label\nNone,a\nred,b\nblue,a\n")
     assert frame["x"].isna().tolist() == [True, False, False]

@@ -88,10 +88,39 @@ def test_an_unused_category_that_is_no_number_does_no_harm():
     np.testing.assert_array_equal(cells.numbers_of(column), [1, np.nan])
 
 
-def test_categories_that_read_the_same_have_one_code():
+def test_any_spelling_of_a_number_finds_its_only_category():
     column = pd.Series(["01", "1", 1, 1.0, "TRUE", "2", None, "x"], dtype=object)
-    np.testing.assert_array_equal(cells.codes_of(column, ["01", "1", "2"]), [0, 0, 0, 0, 0, 2, np.nan, np.nan])
+    np.testing.assert_array_equal(cells.codes_of(column, ["01", "2"]), [0, 0, 0, 0, 0, 1, np.nan, np.nan])
     assert cells.distinct(["01", "1", "NA", "2"]) == ["01", "2"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [
+        ("01", 0),
+        (" 1 ", 1),
+        (b"01", 0),
+        ("1.0", 1),  # not declared: as a number
+        (1, 1),
+        (1.0, 1),
+        (True, 1),
+        (".20", 2),
+        ("0.200", 3),
+        ("0.2", 2),  # no category is written as the number is, so the first one counts
+        (0.2, 2),
+        ("True", 1),
+        ("FALSE", 4),
+        ("false", 5),
+        (0, 4),
+        ("x", 6),
+        ("NA", np.nan),
+    ],
+    ids=repr,
+)
+def test_equal_numbers_that_are_declared_apart_are_found_by_their_spelling_and_else_by_their_value(cell, code):
+    categories = ["01", "1", ".20", "0.200", "FALSE", "false", "x", "NA"]
+    codes = cells.codes_of(pd.Series([cell], dtype=object), categories)
+    np.testing.assert_array_equal(codes, [code])
 
 
 def test_undeclared_categories_are_sorted_by_number_and_then_by_text():

@@ -52,9 +52,13 @@ def as_text(cell: Cell) -> str:
 
 
 def expected_code(cell: Cell, categories: list[str]) -> float:
-    """The definition, written out once more: the first category that reads as the cell does."""
+    """The definition, written out once more: of the categories that read as the cell does, the one with its spelling,
+    else the one with the usual spelling of the number, else the first."""
     value = cells.read(cell)
     equal = [code for code, category in enumerate(categories) if value is not None and cells.read(category) == value]
+    text = cell.strip() if isinstance(cell, str) else None
+    usual = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    equal.sort(key=lambda code: (categories[code] != text, categories[code] != usual, code))
     return float(equal[0]) if equal else math.nan
 
 
@@ -118,15 +122,15 @@ def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
     return np.concatenate([np.empty((0, 1)), *pieces])[:, 0]
 
 
-def codes_in_onnx(column: list[Cell], categories: list[str]) -> np.ndarray:
+def codes_in_onnx(column: list[Cell], declared: list[list[str]]) -> np.ndarray:
+    """The codes of the same texts in several columns, each with its own categories."""
     graph = Graph()
-    texts = graph.input("texts", np.dtype(object), [ROWS, 2])
-    # A second column with the same texts, whose categories are in another order.
-    codes = onnx_cells.add_codes(graph, texts, [categories, categories[::-1]])
-    graph.output(codes, "codes", np.float64, [ROWS, 2])
+    texts = graph.input("texts", np.dtype(object), [ROWS, len(declared)])
+    codes = onnx_cells.add_codes(graph, texts, declared)
+    graph.output(codes, "codes", np.float64, [ROWS, len(declared)])
     content = graph.model("codes", "", {}).SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    cells_sent = np.array([[as_text(cell)] * 2 for cell in column], dtype=object)
+    cells_sent = np.array([[as_text(cell)] * len(declared) for cell in column], dtype=object)
     return session.run(None, {"texts": cells_sent})[0]
 
 
@@ -201,12 +205,7 @@ def check_nominal(column: list[Cell], folder: Path) -> None:
         for row in random.Random(0).sample(range(len(column)), min(3, len(column))):  # alone
             one = frame.iloc[[row]].reset_index(drop=True)
             np.testing.assert_array_equal(encoder.transform(one)[:, 0], expected[[row]], err_msg=f"{name}, alone")
-    if categories:
-        exported = codes_in_onnx(column, categories)
-        known = [row for row, cell in enumerate(column) if readable_in_onnx(cell)]
-        np.testing.assert_array_equal(exported[known, 0], expected[known], err_msg="ONNX")
-        other_way = len(categories) - 1 - expected
-        np.testing.assert_array_equal(exported[known, 1], other_way[known], err_msg="ONNX, the second column")
+    check_onnx(column, [categories, categories[::-1]])
     trained = {}
     for name, (path, layout) in files(folder, column).items():
         np.testing.assert_array_equal(scored(path, layout, encoder), expected, err_msg=name)
@@ -222,6 +221,30 @@ def check_nominal(column: list[Cell], folder: Path) -> None:
         np.testing.assert_array_equal(
             scored(path, layout, fitted), fitted.transform(frame[["c"]])[:, 0], err_msg=f"trained and scored: {name}"
         )
+
+
+def check_declared(column: list[Cell], folder: Path) -> None:
+    """A column that declares every other text, equal numbers included. All cells are text: numbers have no spelling."""
+    texts = [cell for cell in column if isinstance(cell, str)]
+    categories = cells.present([text.strip() for text in texts[::2]])
+    if not categories:
+        return
+    encoder = encoder_of(categories)
+    expected = np.array([expected_code(cell, categories) for cell in texts])
+    for name, frame in frames(list(texts)).items():
+        np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected, err_msg=name)
+    for name, (path, layout) in files(folder, list(texts)).items():
+        np.testing.assert_array_equal(scored(path, layout, encoder), expected, err_msg=name)
+    check_onnx(list(texts), [categories, categories[::-1], cells.distinct(categories)])
+
+
+def check_onnx(column: list[Cell], declared: list[list[str]]) -> None:
+    if not declared[0]:
+        return
+    known = [row for row, cell in enumerate(column) if readable_in_onnx(cell)]
+    for place, (codes, categories) in enumerate(zip(codes_in_onnx(column, declared).T, declared)):
+        expected = np.array([expected_code(cell, categories) for cell in column])
+        np.testing.assert_array_equal(codes[known], expected[known], err_msg=f"ONNX, column {place}")
 
 
 def check_numeric(column: list[Cell], folder: Path) -> None:
@@ -249,6 +272,7 @@ def check(column: list[Cell], c_reader: Path | None) -> None:
     check_c(column, c_reader)
     with tempfile.TemporaryDirectory() as folder:
         check_nominal(column, Path(folder))
+        check_declared(column, Path(folder))
         if any(cells.read(cell) is not None for cell in numbers):
             check_numeric(numbers, Path(folder))
 
