@@ -125,3 +125,34 @@ def low_rank(rows: int, features: int, classes: int, *, rank: int, seed: int) ->
     rng = np.random.default_rng(seed)
     hidden, y = clusters(rows, rank, classes, per_class=3, spread=3.0, seed=seed)
     return hidden @ rng.normal(size=(rank, features)) + 3.0 * rng.normal(size=(rows, features)), y
+
+
+def pictures(rows: int, side: int, classes: int, *, per_class: int, noise: float, seed: int) -> Problem:
+    """Smooth pictures of side x side grey values in several styles per class, shifted by up to one pixel."""
+    rng = np.random.default_rng(seed)
+    place = np.arange(side)
+    near = np.exp(-0.5 * np.square(place[:, None] - place) / 1.5)
+    styles = near @ rng.normal(size=(classes * per_class, side, side)) @ near
+    style, shift = rng.integers(0, len(styles), rows), rng.integers(-1, 2, (rows, 2))
+    X = np.array([np.roll(styles[i], tuple(s), axis=(0, 1)) for i, s in zip(style, shift)])
+    return (X / styles.std() + noise * rng.normal(size=X.shape)).reshape(rows, -1), style % classes
+
+
+def strokes(rows: int, points: int, classes: int, *, seed: int) -> Problem:
+    """Points along a smooth curve per class, two numbers each, rotated, stretched and drawn with a shaky hand."""
+    rng = np.random.default_rng(seed)
+    curves = np.cumsum(rng.normal(size=(classes, points, 2)), axis=1)
+    curves = (curves - curves.mean(axis=1, keepdims=True)) / curves.std(axis=(1, 2), keepdims=True)
+    y = rng.integers(0, classes, rows)
+    change = np.eye(2) + 0.3 * rng.normal(size=(rows, 2, 2))
+    X = curves[y] @ change + 0.25 * rng.normal(size=(rows, points, 2))
+    return X.reshape(rows, -1), y
+
+
+def codes(rows: int, features: int, classes: int, *, seed: int) -> Problem:
+    """Nominal codes from 1 to 4: the class counts the features with their special code. One label in ten is random."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(1, 5, (rows, features))
+    count = (X[:, 1:] == rng.integers(1, 5, features - 1)).sum(axis=1)
+    y = np.minimum(count, classes - 1)
+    return X.astype(float), np.where(rng.random(rows) < 0.1, rng.integers(0, classes, rows), y)

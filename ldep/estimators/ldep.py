@@ -54,9 +54,10 @@ class LDEPClassifier(LinearPiecesClassifier):
         r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha. "scale" is 0.15 times the sum of the variances of
         the features, and with penalty="variance" 0.15 times the number of features that vary: the same on standardised
         features. With more than two classes it is min(n, 40) / 10 times that, where n is the number of features that
-        vary. "auto" is "scale", 0.001 times it or 3 times it: one or two more fits decide that, with a quarter of the
-        rows held out, and of at most 500 rows per class. It is "scale" with fewer than 80 different rows, with more
-        than 600 features, and with the solvers "ccp" and "dccp". The next fit with `warm_start` keeps the choice.
+        vary. "auto" is "scale", 0.001 times it (0.1 times with more than two classes) or 3 times it: one or two more
+        fits (one or three) decide that, with a quarter of the rows held out, and of at most 500 rows per class. It is
+        "scale" with fewer than 80 different rows, with more than 600 features, and with the solvers "ccp" and "dccp".
+        The next fit with `warm_start` keeps the choice.
     penalty : {"norm", "variance"}, default="norm"
         "norm" penalises the squared norm of the slopes and, like any norm, depends on the scale of the features.
         "variance" penalises the variance of the pieces over the training data, which is "norm" on PCA-whitened
@@ -273,8 +274,11 @@ class LDEPClassifier(LinearPiecesClassifier):
             return scale
         seed = int(rng.integers(2**31))
 
+        tol = self.tol
+        if tol is None:
+            tol = hold_out.TOL if len(self.classes_) == 2 else hold_out.TOL_OF_MANY
+
         def errors(factor: float) -> hold_out.Errors:
-            tol = hold_out.TOL if self.tol is None else self.tol
             model = self._for_part(alpha=factor * scale, tol=tol, monotone=monotone, random_state=seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # what counts is how good the model is
@@ -282,7 +286,7 @@ class LDEPClassifier(LinearPiecesClassifier):
             shares = [np.average(model.predict(X[part]) != own[part], weights=weight[part]) for part in parts]
             return hold_out.Errors(*map(float, shares))
 
-        return hold_out.choose_factor(errors) * scale
+        return hold_out.choose_factor(errors, len(self.classes_)) * scale
 
     def _for_part(self, **params) -> LDEPClassifier:
         """A model like this one for a part of the checked rows, whose weights include those of the classes."""

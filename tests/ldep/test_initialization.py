@@ -21,6 +21,11 @@ def test_auto_alternates_between_the_two_linear_starts():
     assert names(linear_starts("random", 2, problem)) == ["random_weights"] * 2
 
 
+def test_clusters_are_rough_with_more_than_two_maxima():
+    problem = Problem(np.eye(3), np.arange(3), np.ones(3), LinearPieces((2, 2, 2), 3), np.zeros(3))
+    assert names(linear_starts("auto", 2, problem)) == ["quick_kmeans", "random_weights"]
+
+
 def test_random_features_are_drawn_in_the_coordinates_of_the_samples():
     """Two columns that are almost equal: in the solver's coordinates their difference weighs as much as their sum."""
     rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification, make_moons
 
 from ldep import LDEPClassifier
 from ldep.search import hold_out
-from ldep.search.hold_out import STRONGER, WEAKER, Errors, choose_factor, split
+from ldep.search.hold_out import STRONGER, WEAKER, WEAKER_OF_MANY, Errors, choose_factor, split
 
 MOONS = make_moons(300, noise=0.1, random_state=0)
 
@@ -39,8 +39,28 @@ class TestChoice:
             asked.append(factor)
             return usual if factor == 1.0 else other
 
-        assert choose_factor(errors) == chosen
+        assert choose_factor(errors, 2) == chosen
         assert asked == [1.0] + [tried] * (tried is not None)
+
+    @pytest.mark.parametrize(
+        ("usual", "weaker", "stronger", "chosen"),
+        [
+            (0.019, None, None, 1.0),
+            (0.300, 0.10, 0.20, WEAKER_OF_MANY),
+            (0.300, 0.20, 0.10, STRONGER),
+            (0.300, 0.295, 0.40, 1.0),
+        ],
+    )
+    def test_both_directions_are_tried_with_more_than_two_classes(self, usual, weaker, stronger, chosen):
+        tests = {1.0: usual, WEAKER_OF_MANY: weaker, STRONGER: stronger}
+        asked = []
+
+        def errors(factor: float) -> Errors:
+            asked.append(factor)
+            return Errors(0.0, tests[factor])
+
+        assert choose_factor(errors, 3) == chosen
+        assert asked == ([1.0] if weaker is None else [1.0, WEAKER_OF_MANY, STRONGER])
 
 
 class TestSplit:
@@ -108,6 +128,6 @@ class TestEstimator:
         X, y = make_classification(400, 10, n_informative=3, n_classes=3, flip_y=0.3, random_state=0)
         dense = LDEPClassifier(4, 4, random_state=0).fit(X, y)
         scale = LDEPClassifier(4, 4, alpha="scale", random_state=0).fit(X, y).alpha_
-        assert min(abs(dense.alpha_ / scale - factor) for factor in (WEAKER, 1.0, STRONGER)) < 1e-9
+        assert min(abs(dense.alpha_ / scale - factor) for factor in (WEAKER_OF_MANY, 1.0, STRONGER)) < 1e-9
         as_sparse = LDEPClassifier(4, 4, random_state=0).fit(sparse.csr_array(X), y)
         assert as_sparse.alpha_ == pytest.approx(dense.alpha_)
