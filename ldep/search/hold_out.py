@@ -3,8 +3,8 @@
 With two classes, a model with the usual penalty shows in which direction to look. Where it makes many errors even on
 the rows that it was trained on, a much weaker penalty is tried; otherwise a stronger one. Only one direction is tried,
 so a choice costs two fits on a part of the rows. With more classes these errors are a poor guide: a weaker and a
-stronger penalty are both tried, with a loose tolerance. All numbers here were chosen on the
-problems of `benchmarks/development.py` and `benchmarks/development_classes.py`.
+stronger penalty are both tried, with a loose tolerance. All numbers here were chosen on the problems of
+`benchmarks/development.py` and `benchmarks/development_classes.py`.
 """
 
 from __future__ import annotations
