@@ -554,5 +554,5 @@ def test_every_model_of_the_project_can_be_built():
     check_models(values.model_copy(update={"models": installed}))
     assert set(values.models) <= set(values.classifiers)
     paper = values.classifiers["ldep_paper"].params
-    assert (paper["r1"], paper["r2"], paper["alpha"], paper["init"]) == (10, 10, 1e-8, "random_features")
+    assert (paper["r1"], paper["r2"], paper["alpha"], paper["init"]) == (10, 10, 0, "random_features")
     assert np.isclose(values.tuning.behind, 0.01)
