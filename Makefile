@@ -77,7 +77,7 @@ paper-repeats: $(READY) ## the paper's 30 data sets with REPEATS cross-validatio
 	ldep set "datasets=[$$(ldep datasets --names)]" split.repeats=$(REPEATS) "models=[$(CHEAP_MODELS)]" \
 	  "register.candidates=[]"
 	dvc repro --keep-going train
-	dvc repro --single-item report
+	ldep report
 
 publish: $(READY) ## copy the report of the last run to TO (default: reports/paper), to commit it
 	ldep publish $(TO)
