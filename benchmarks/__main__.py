@@ -11,7 +11,7 @@ BENCHMARKS = {
     "development": "defaults compared with other settings on the problems they were chosen on (10 minutes)",
     "development_large": "the same as development for two classes and many rows (2 minutes)",
     "development_classes": "the same as development for more than two classes (5 minutes)",
-    "search": "Optuna compared with random search and a fixed list of settings (10 minutes)",
+    "search": "Optuna compared with random search and a fixed list of settings (half an hour)",
     "fit_time": "fit time compared with the MLP on the 30 data sets (5 minutes)",
     "multiclass": "accuracy and time with 3 to 26 classes, compared with one-versus-rest and the MLP (8 minutes)",
     "dccp": "time and hinge loss compared with CVXPY + DCCP (5 minutes)",

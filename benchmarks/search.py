@@ -149,8 +149,8 @@ def report_of(studies: pd.DataFrame) -> Report:
     before, tpe, random = table.loc[LIST], table.loc[TPE], table.loc[RANDOM]
     for form, words in (("accuracy", "one model"), ("ensembled", "ensembled")):
         gain, lead = tpe[form] - before[form], tpe[form] - random[form]
-        report.claim(f"TPE minus the list of 18, accuracy of the tests, {words}", gain, "> 0", bool(gain > 0))
-        report.claim(f"TPE minus random search, accuracy of the tests, {words}", lead, "> 0", bool(lead > 0))
+        report.claim(f"TPE minus the list of 18, accuracy on test folds, {words}", gain, "> 0", bool(gain > 0))
+        report.claim(f"TPE minus random search, accuracy on test folds, {words}", lead, "> 0", bool(lead > 0))
     cost, cost_60 = tpe["seconds"] / before["seconds"], table.loc[TPE_60, "seconds"] / before["seconds"]
     report.claim("cost of 30 trials, relative to the list", cost, "at most 1", bool(cost <= 1))
     report.claim("cost of 60 trials, relative to the list", cost_60, "at most 1", bool(cost_60 <= 1))
