@@ -65,11 +65,13 @@ fault-test: $(READY) ## the slow part of the fault harness: kills, damaged files
 repro: $(READY) ## the main job: run the pipeline on the data sets that need no network
 	dvc repro --keep-going
 
+# It compares and registers nothing. `dvc repro` afterwards registers the best of PAPER_MODELS for each data set.
 paper: $(READY) ## every model on the paper's 30 data sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
 	$(INSTALL_PEERS)
 	ldep set "datasets=[$$(ldep datasets --names)]" split.repeats=1 classifiers.ldep_paper.budget.seconds=$(EXACT) \
 	  "models=[$(PAPER_MODELS),$(PEERS)]" "register.candidates=[$(PAPER_MODELS)]"
-	dvc repro --keep-going
+	dvc repro --keep-going train
+	ldep report
 
 # It registers no model: `register` would choose champions from these models alone.
 paper-repeats: $(READY) ## the paper's 30 data sets with REPEATS cross-validations (default: 5), for the models below 5 CPU minutes
