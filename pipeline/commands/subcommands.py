@@ -6,6 +6,7 @@ needs none of them.
 
 from __future__ import annotations
 
+import gc
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ def run_register(args: Namespace) -> None:
 def run_report(args: Namespace) -> None:
     from pipeline.stages import report
 
+    gc.freeze()  # statsmodels collects garbage with every correction: leave out what the libraries have made
     params, datasets = _load(args)
     report.run(datasets, params, metric=args.metric)
 

@@ -11,6 +11,7 @@ import optuna
 from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from optuna.study import StudyDirection
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
@@ -19,6 +20,7 @@ from pipeline.fitting.training_data import TrainingData
 
 COLOURS = ("#3b6fb6", "#d1603d")
 MOST_SHARES = 5  # classes of a confusion matrix whose cells show shares too
+TICKS = (0.0, 0.5, 1.0)
 POINTS = 1500  # of a scatter plot: more would only hide each other
 
 
@@ -76,29 +78,71 @@ Scores = dict[str, tuple[np.ndarray, np.ndarray]]
 
 def roc(scores: Scores, title: str, path: Path) -> None:
     """Draw ROC curves."""
-    figure, axes = _figure(title, height=4)
+    curves = {}
     for name, (positive, score) in scores.items():
         if 0 < positive.sum() < len(positive):
             false_positives, true_positives, _ = roc_curve(positive, score)
-            area = auc(false_positives, true_positives)
-            axes.plot(false_positives, true_positives, lw=1, label=f"{name}: {area:.3f}")
-    axes.plot([0, 1], [0, 1], ":", color="gray", lw=1)
-    axes.set(xlabel="false positive rate", ylabel="true positive rate")
-    axes.legend(title="area", fontsize="x-small", title_fontsize="x-small", loc="lower right")
-    _save(figure, path)
+            curves[f"{name}: {auc(false_positives, true_positives):.3f}"] = false_positives, true_positives
+    labels = "false positive rate", "true positive rate"
+    _unit_square(curves, title, labels, "area", path, legend_from=0.72, drawstyle="default", diagonal=True)
 
 
 def precision_recall(scores: Scores, title: str, path: Path) -> None:
     """Draw precision-recall curves."""
-    figure, axes = _figure(title, height=4)
+    curves = {}
     for name, (positive, score) in scores.items():
         if positive.any():
             precision, recall, _ = precision_recall_curve(positive, score)
-            area = average_precision_score(positive, score)
-            axes.plot(recall, precision, lw=1, drawstyle="steps-post", label=f"{name}: {area:.3f}")
-    axes.set(xlabel="recall", ylabel="precision", ylim=(0, 1.02))
-    axes.legend(title="average precision", fontsize="x-small", title_fontsize="x-small", loc="lower left")
+            curves[f"{name}: {average_precision_score(positive, score):.3f}"] = recall, precision
+    labels = "recall", "precision"
+    _unit_square(curves, title, labels, "average precision", path, legend_from=0.04, drawstyle="steps-post")
+
+
+def _unit_square(
+    curves: dict[str, tuple[np.ndarray, np.ndarray]],
+    title: str,
+    labels: tuple[str, str],
+    legend: str,
+    path: Path,
+    *,
+    legend_from: float,
+    drawstyle: str,
+    diagonal: bool = False,
+) -> None:
+    """Draw curves between 0 and 1. Every run has two such figures, so they are drawn without axes, as `confusion` is.
+
+    The keys of `curves` are the entries of the legend, which begins at `legend_from` and ends at the lower frame.
+    """
+    figure = _canvas(5, 4)
+    left, bottom, width, height = 0.17, 0.14, 0.78, 0.76
+
+    def line(x: Sequence[float], y: Sequence[float], **style: Any) -> None:
+        figure.add_artist(Line2D(left + width * np.asarray(x), bottom + height * np.asarray(y), **style))
+
+    figure.add_artist(Rectangle((left, bottom), width, height, fill=False, linewidth=0.8))
+    for tick in TICKS:
+        line([tick, tick], [0, 1], color="0.9", lw=0.8, zorder=0)
+        line([0, 1], [tick, tick], color="0.9", lw=0.8, zorder=0)
+        figure.text(left + width * tick, bottom - 0.02, f"{tick:g}", ha="center", va="top")
+        figure.text(left - 0.015, bottom + height * tick, f"{tick:g}", ha="right", va="center")
+    if diagonal:
+        line([0, 1], [0, 1], color="gray", lw=1, linestyle=":")
+    step = min(0.042, 0.9 / (len(curves) + 1))
+    for place, (name, (x, y)) in enumerate(reversed(curves.items())):
+        colour, level = f"C{(len(curves) - 1 - place) % 10}", 0.03 + step * place
+        line(x, y, color=colour, lw=1, drawstyle=drawstyle)
+        line([legend_from, legend_from + 0.05], [level, level], color=colour, lw=1)
+        _legend_text(figure, left + width * (legend_from + 0.07), bottom + height * level, name)
+    top = bottom + height * (0.03 + step * len(curves))
+    _legend_text(figure, left + width * legend_from, top, legend)
+    figure.text(left + width / 2, 0.02, labels[0], ha="center", va="bottom")
+    figure.text(0.03, bottom + height / 2, labels[1], ha="left", va="center", rotation=90)
+    figure.text(left + width / 2, 0.93, title, ha="center", va="bottom", size="large")
     _save(figure, path)
+
+
+def _legend_text(figure: Figure, x: float, y: float, text: str) -> None:
+    figure.text(x, y, text, ha="left", va="center", size="x-small")
 
 
 def boundary(grid: dict[str, list[float]], rows: TrainingData, title: str, path: Path) -> None:
