@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
 from optuna.study import StudyDirection
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
@@ -116,7 +117,7 @@ def _unit_square(
     figure = _canvas(5, 4)
     left, bottom, width, height = 0.17, 0.14, 0.78, 0.76
 
-    def line(x: Sequence[float], y: Sequence[float], **style: Any) -> None:
+    def line(x: ArrayLike, y: ArrayLike, **style: Any) -> None:
         figure.add_artist(Line2D(left + width * np.asarray(x), bottom + height * np.asarray(y), **style))
 
     figure.add_artist(Rectangle((left, bottom), width, height, fill=False, linewidth=0.8))
