@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from pipeline.commands.subcommands import OTHER_COMMANDS, STAGES, Command
 from pipeline.common.errors import UserError, first_line
+from pipeline.common.kernels import use_common_kernels
 from pipeline.common.parent import end_with_dvc
 
 # MLflow and scikit-learn create half a million objects that live until the end. With Python's defaults the garbage
@@ -23,6 +24,7 @@ atexit.register(gc.freeze)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; return the exit code."""
     end_with_dvc()
+    use_common_kernels()
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     logging.getLogger("pipeline").setLevel(logging.INFO)
     if not sys.stderr.isatty():  # progress bars would fill a log file

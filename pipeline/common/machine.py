@@ -6,15 +6,28 @@ import os
 import platform
 import subprocess
 from importlib import metadata
+from typing import Any
+
+from threadpoolctl import threadpool_info
 
 CODE = ("ldep", "pipeline", "benchmarks")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "openml", "ldep")
 
 
 def describe() -> str:
-    """Return a sentence: commit, versions, size of the machine."""
+    """Return a sentence: commit, versions, size of the machine, and the kernels that decide the last bits of sums."""
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
-    return f"Commit {commit()}, Python {platform.python_version()}, {versions}, {_size()}."
+    return f"Commit {commit()}, Python {platform.python_version()}, {versions}, {_size()}, {kernels()}."
+
+
+def kernels() -> str:
+    """Return the name of the processor family whose kernels the BLAS library has chosen; docs/results.md."""
+    found = {f"{blas['internal_api']} kernels for {blas['architecture']}" for blas in _blas_libraries()}
+    return " and ".join(sorted(found)) or "unknown BLAS kernels"
+
+
+def _blas_libraries() -> list[dict[str, Any]]:
+    return [library for library in threadpool_info() if library.get("architecture")]
 
 
 def commit() -> str:
