@@ -9,6 +9,11 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 import pytest
 from hypothesis import settings
 
+from pipeline.common.kernels import use_common_kernels
+
+# Before NumPy is loaded: some tests compare bits with those of a command.
+use_common_kernels()
+
 # A busy machine is no counterexample.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")

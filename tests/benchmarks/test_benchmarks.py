@@ -62,7 +62,7 @@ def test_search_strategies_are_valid_and_compared_with_the_list():
 
 
 def test_the_exponent_is_the_slope_in_logarithms():
-    assert scaling.exponent([1, 10, 100], [2, 20, 200]) == 1.0
+    assert scaling.exponent([1, 10, 100], [2, 20, 200]) == pytest.approx(1.0)
 
 
 def test_the_test_part_decides_the_score_and_nothing_else(monkeypatch):
