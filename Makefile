@@ -65,7 +65,7 @@ fault-test: $(READY) ## the slow part of the fault harness: kills, damaged files
 repro: $(READY) ## the main job: run the pipeline on the data sets that need no network
 	dvc repro --keep-going
 
-# It compares and registers nothing. `dvc repro` afterwards registers the best of PAPER_MODELS for each data set.
+# It compares the models and registers none. `dvc repro` afterwards registers the best of PAPER_MODELS for each data set.
 paper: $(READY) ## every model on the paper's 30 data sets (needs OpenML, or its cache in OPENML_CACHE_DIR)
 	$(INSTALL_PEERS)
 	ldep set "datasets=[$$(ldep datasets --names)]" split.repeats=1 classifiers.ldep_paper.budget.seconds=$(EXACT) \
