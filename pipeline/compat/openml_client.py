@@ -1,7 +1,8 @@
 """The openml client where its public interface does not reach. Written for openml 0.15.1.
 
-- `cache_directory` asks `openml/config.py`, executed without its package: importing the package also imports
-  scikit-learn and takes two to four seconds, and a cached data set does not need it.
+- `cache_directory` and `server` ask `openml/config.py`, executed without its package: importing the package also
+  imports scikit-learn and takes two to four seconds. A cached data set does not need it, nor does a machine without a
+  network.
 - The client sends its requests without a timeout (https://github.com/openml/openml-python/pull/1651), creates its own
   `requests.Session` for each, and has no setting for either. So `requests.Session.request` gets a default timeout here.
   `socket.setdefaulttimeout` does not help: requests passes `timeout=None`, which means "none", to the socket.
@@ -32,6 +33,15 @@ READY = "ready"
 
 def cache_directory() -> Path:
     """Return the client's cache folder for its server: the client's own answer, so its settings apply."""
+    return Path(_settings().get_cache_directory())
+
+
+def server() -> str:
+    """Return the address of the client's server, from the client's own settings."""
+    return str(_settings().server)
+
+
+def _settings() -> Any:
     package = importlib.util.find_spec("openml")
     if package is None or package.origin is None:
         raise UserError("the openml package is not installed; `make setup` installs it.")
@@ -44,7 +54,7 @@ def cache_directory() -> Path:
     except OSError as error:
         folder = os.environ.get("OPENML_CACHE_DIR", "its default folder")
         raise UserError(f"the cache of the openml client ({folder}) cannot be used: {error}.") from None
-    return Path(config.get_cache_directory())
+    return config
 
 
 class DownloadFailure(Exception):

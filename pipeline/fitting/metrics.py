@@ -2,6 +2,9 @@
 
 The parameter check, tuning, the choice of the winner, the results, their bounds, the columns in MLflow and the
 documentation take the metrics from there. Of two classes the rarer one is the positive class of a metric.
+
+scikit-learn is imported when a metric is computed. Every command checks params.yaml and with it the name of the metric,
+and the import takes longer than the work of most of them.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from pipeline.fitting.decisions import class_columns, decision_values
 
@@ -166,19 +168,33 @@ def _accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.mean(predicted == y))
 
 
+def _balanced_accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
+    from sklearn.metrics import balanced_accuracy_score
+
+    return float(balanced_accuracy_score(y, predicted))
+
+
 def _f1(y: np.ndarray, predicted: np.ndarray) -> float:
-    return f1_score(y, predicted, average="binary" if y.dtype == bool else "macro", zero_division=0.0)
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(y, predicted, average="binary" if y.dtype == bool else "macro", zero_division=0.0))
 
 
 def _f1_macro(y: np.ndarray, predicted: np.ndarray) -> float:
-    return f1_score(y, predicted, average="macro", zero_division=0.0)
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(y, predicted, average="macro", zero_division=0.0))
 
 
 def _roc_auc(y: np.ndarray, scores: np.ndarray) -> float:
+    from sklearn.metrics import roc_auc_score
+
     return _one_versus_rest(roc_auc_score, y, scores)
 
 
 def _average_precision(y: np.ndarray, scores: np.ndarray) -> float:
+    from sklearn.metrics import average_precision_score
+
     return _one_versus_rest(average_precision_score, y, scores)
 
 
@@ -211,7 +227,7 @@ def _mean_cost(y: np.ndarray, predicted: np.ndarray, costs: Costs) -> float:
 
 METRICS = {
     "accuracy": Metric("share of rows whose class is predicted correctly; equals micro-averaged F1", _accuracy),
-    "balanced_accuracy": Metric("mean of the recalls of the classes", balanced_accuracy_score),
+    "balanced_accuracy": Metric("mean of the recalls of the classes", _balanced_accuracy),
     "f1": Metric("F1 score of the rarer class; with more than two classes the same as `f1_macro`", _f1),
     "f1_macro": Metric("unweighted mean of the F1 scores of the classes", _f1_macro),
     "roc_auc": Metric("area under the ROC curve; needs a model with scores", _roc_auc, needs="scores"),

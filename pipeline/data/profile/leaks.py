@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 FOLDS = 5
 BINS = 20
@@ -71,4 +70,5 @@ def _out_of_fold_shares(groups: np.ndarray, positive: np.ndarray, folds: np.ndar
 def _auc(scores: np.ndarray, positive: np.ndarray) -> float:
     n_positive = int(positive.sum())
     n_negative = len(positive) - n_positive
-    return float((rankdata(scores)[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+    ranks = pd.Series(scores).rank().to_numpy()
+    return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))

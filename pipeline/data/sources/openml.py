@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -104,6 +107,7 @@ def copy(dataset_id: int, timeout: float, retries: int, network: bool = True) ->
         return
     if not network:
         raise Unreachable(f"data set {dataset_id} is not in the cache of the openml client")
+    _check_address(openml_client.server())
     limit = PATIENCE * timeout
     with _scratch(cache, dataset_id, limit) as (scratch, cache_is_writable):
         found = cached(dataset_id, cache)  # another process may have downloaded it while this one waited
@@ -167,6 +171,16 @@ def _scratch(cache: Path, dataset_id: int, limit: float) -> Iterator[tuple[Path,
             shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f".{dataset_id}.", dir=cache) as scratch:
             yield Path(scratch), True
+
+
+def _check_address(server: str) -> None:
+    """Fail at once where the name of the server is unknown: starting the client only to learn that takes seconds."""
+    if getproxies():
+        return  # a proxy looks the name up
+    try:
+        socket.getaddrinfo(urlsplit(server).hostname, None)
+    except socket.gaierror as error:
+        raise Unreachable(f"no connection to {server} ({error.strerror})") from None
 
 
 def _download(dataset_id: int, scratch: Path, timeout: float, retries: int, limit: float) -> Path:

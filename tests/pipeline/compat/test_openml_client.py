@@ -27,6 +27,13 @@ def test_the_cache_directory_is_the_clients_own(project, tmp_path, monkeypatch, 
     assert str(tmp_path) in answer
 
 
+def test_the_server_is_the_clients_own(project, tmp_path):
+    point_client_at(tmp_path, "https://example.org")
+    code = "import openml; print(openml.config.server)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert openml_client.server() == answer == "https://example.org/api/v1/xml"
+
+
 def test_a_session_of_the_client_takes_the_default_timeout_of_requests():
     """The client creates a plain `requests.Session` per request and passes no timeout: then ours applies."""
     source = inspect.getsource(sys.modules["openml._api_calls"])

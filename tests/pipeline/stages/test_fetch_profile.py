@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from pipeline.common.errors import UserError
@@ -38,3 +41,10 @@ def test_a_profile_that_is_missing_or_damaged_names_the_stage_to_run(tmp_path):
     (tmp_path / "profile/churn.json").write_text("{}")
     with pytest.raises(UserError, match="it is not a profile"):
         read_profile("churn", tmp_path)
+
+
+def test_fetch_starts_without_scientific_packages():
+    """The stage runs once per data set, and importing scikit-learn takes longer than reading most of them."""
+    code = "import sys, pipeline.stages.fetch; print({'sklearn', 'scipy'} & set(sys.modules) or 'none')"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "none"
