@@ -256,7 +256,7 @@ class TestBadInput:
             LDEPClassifier().fit(np.array([["a", "b"], ["c", "d"]]), [0, 1])
 
     def test_a_solver_has_no_such_option(self):
-        message = "'ccp' has no option 'cvx_solver'; it has \\['engine', 'min_iter', 'n_kicks'\\]"
+        message = "'ccp' has no option 'cvx_solver'; it has \\['dccp_up_to', 'engine', 'min_iter', 'n_kicks'\\]"
         with pytest.raises(ValueError, match=message):
             LDEPClassifier(solver="ccp", solver_options={"cvx_solver": "MOSEK"}).fit(*MOONS)
 

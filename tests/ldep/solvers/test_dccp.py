@@ -64,6 +64,26 @@ def test_dccp_solves_two_subproblems_of_separable_samples(seed, tau_ini):
     assert ccp.solve(problem, theta, n_kicks=0, min_iter=2).n_iter == reference.n_iter
 
 
+def test_ccp_leaves_the_choice_between_parameters_without_loss_to_dccp():
+    problem = noisy_problem(0, 0.0, r=3, m=40, n=10)
+    theta = random_start(problem)
+    size = 2 * 11 * 3 * 40  # two pieces of eleven coefficients for each sample and each piece of the other class
+    reference = dccp.solve(problem, theta, cvx_solver="CLARABEL", tau_ini=0.005)
+    chosen = ccp.solve(problem, theta, n_kicks=0, dccp_up_to=size)
+    np.testing.assert_array_equal(chosen.theta, reference.theta)
+    assert chosen.n_iter == reference.n_iter == 2
+    bare = ccp.solve(problem, theta, n_kicks=0, dccp_up_to=size - 1)
+    np.testing.assert_array_equal(bare.theta, ccp.solve(problem, theta, n_kicks=0).theta)
+    assert np.abs(bare.theta - chosen.theta).max() > 1e-3
+
+
+def test_ccp_does_not_ask_dccp_where_samples_overlap():
+    problem = noisy_problem(0, 0.0, m=60)
+    theta = random_start(problem)
+    asked, bare = (ccp.solve(problem, theta, n_kicks=0, dccp_up_to=limit) for limit in (10**9, 0))
+    np.testing.assert_array_equal(asked.theta, bare.theta)
+
+
 def test_the_default_weight_of_dccp_costs_thirty_iterations_where_samples_overlap():
     """While its weight, 0.005 * 1.2^k, is below that of a slack, DCCP leaves the constraints violated and goes on."""
     problem = noisy_problem(0, 0.0, m=60)
