@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.config.params import Execution
-from pipeline.execution import pools, stored_fits
+from pipeline.execution import stored_fits
 from pipeline.execution.listeners import Listener
 from pipeline.execution.plan import Plan
+from pipeline.execution.pools.base import Pool
 from pipeline.fitting.fit import FitResult, run_fit
 from pipeline.fitting.study import TuningStudy
 from pipeline.fitting.training_data import TrainingData
@@ -23,43 +23,45 @@ Task = tuple[str, int]
 
 
 class Scheduler:
-    """One run of a plan.
+    """One run of a plan, which begins with what is in the store.
 
-    `records` fills with one record per model and fold, whose `tuning` is the outcome of its study. `decisions` fills
-    with the decision values of each fold's test rows, if the model has them. Only this process writes files: workers
-    get everything with their task, and hand back their results.
+    `missing` are the fits that are not there. `records` fills with one record per model and fold, whose `tuning` is the
+    outcome of its study. `decisions` fills with the decision values of each fold's test rows, if the model has them.
+    Only this process writes files: workers get everything with their task, and hand back their results.
     """
 
-    def __init__(self, plan: Plan, data: TrainingData, listener: Listener) -> None:
-        self.plan, self.data, self.listener = plan, data, listener
+    def __init__(self, plan: Plan, data: TrainingData) -> None:
+        self.plan, self.data = plan, data
         self.records: dict[Task, dict[str, Any]] = {}
         self.decisions: dict[Task, np.ndarray] = {}
         self.outcomes: dict[Task, dict[str, Any]] = {}
         self.running: dict[Future[Any], Callable[[Any], None]] = {}
         self.unreported: list[tuple[Task, bool]] = []
-
-    def run(self, execution: Execution) -> None:
         self._take_from_store()
+        self.missing = [task for task in plan.fits if task not in self.records]
+
+    def run(self, listener: Listener, pool: Pool | None) -> None:
+        """Tell the listener what was in the store, and compute in the pool what is missing. None needs no pool."""
+        self.listener = listener
         self._report()
-        missing = [task for task in self.plan.fits if task not in self.records]
-        if not missing:
+        if pool is None:
             return
+        self.pool = pool
         self.listener.training_started()
-        with pools.open_pool(execution, self.data) as self.pool:
-            # Studies take longest, so they start first. Fits whose study is in the store start with the other fits.
-            needed = {self.plan.study_of[task] for task in missing if task in self.plan.study_of}
-            unfinished = [study for study in self.plan.studies if study in needed and study not in self.outcomes]
-            ready = [task for task in missing if self.plan.study_of.get(task) not in unfinished]
-            for study in sorted(unfinished, key=_fold):
-                self._start_study(study)
-            for task in ready:
-                self._start_fit(task)
-            while self.running:
-                # A result that is lost ends the run. It comes last, so that the other results are stored.
-                for future in sorted(self.pool.wait(self.running), key=_is_lost):
-                    self.running.pop(future)(self.pool.result(future))
-                # After everything is stored and the workers are busy again: a listener may fail.
-                self._report()
+        # Studies take longest, so they start first. Fits whose study is in the store start with the other fits.
+        needed = {self.plan.study_of[task] for task in self.missing if task in self.plan.study_of}
+        unfinished = [study for study in self.plan.studies if study in needed and study not in self.outcomes]
+        ready = [task for task in self.missing if self.plan.study_of.get(task) not in unfinished]
+        for study in sorted(unfinished, key=_fold):
+            self._start_study(study)
+        for task in ready:
+            self._start_fit(task)
+        while self.running:
+            # A result that is lost ends the run. It comes last, so that the other results are stored.
+            for future in sorted(self.pool.wait(self.running), key=_is_lost):
+                self.running.pop(future)(self.pool.result(future))
+            # After everything is stored and the workers are busy again: a listener may fail.
+            self._report()
         self._report()
 
     def _take_from_store(self) -> None:

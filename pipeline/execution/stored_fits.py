@@ -7,29 +7,23 @@ from __future__ import annotations
 
 import io
 import logging
-import pickle
 
 import numpy as np
 
 from pipeline.execution.store import Store
-from pipeline.fitting.fit import FitResult, add_message
+from pipeline.fitting.fit import FitResult
 
 log = logging.getLogger(__name__)
 DECISIONS, MODEL = ".npy", ".skops"
 
 
 def save(store: Store, key: str, result: FitResult) -> None:
-    """Store a successful fit. A pipeline that skops cannot store is left out, and the record says why."""
+    """Store a successful fit."""
     files = {}
     if result.decisions is not None:
         files[DECISIONS] = _array_bytes(result.decisions)
     if result.pipeline is not None:
-        import skops.io  # takes most of a second, and only the fits of one fold need it
-
-        try:
-            files[MODEL] = skops.io.dumps(pickle.loads(result.pipeline))  # handed over by our own worker
-        except Exception as error:  # anything can go wrong in the state of another library's estimator
-            add_message(result.record, "no model kept", error)
+        files[MODEL] = result.pipeline
     store.put(key, result.record, files)
 
 

@@ -52,8 +52,8 @@ class FitTask:
 class FitResult:
     """What a worker hands back.
 
-    The record; the decision values of the test rows, if the model has any; and of one fold the pickled pipeline. The
-    pickle travels from the worker to the driver, which never writes it to a file.
+    The record; the decision values of the test rows, if the model has any; and of one fold the pipeline, as a skops
+    file.
     """
 
     record: dict[str, Any]
@@ -84,9 +84,12 @@ def run_fit(task: FitTask, data: TrainingData) -> FitResult:
                 record["boundary"] = boundary(pipe, data)
             except Exception as error:
                 add_message(record, "no boundary", error)
+        import skops.io  # takes most of a second, and only the fits of one fold need it
+
         try:
-            pipeline = pickle.dumps(pipe)
-        except Exception as error:
+            pickle.dumps(pipe)  # skops stores a function by its name, even one that cannot be found by it
+            pipeline = skops.io.dumps(pipe)
+        except Exception as error:  # anything can go wrong in the state of another library's estimator
             add_message(record, "no model kept", error)
     return FitResult(record, values, pipeline)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -39,18 +39,22 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
     provenance = Provenance.read(name, folder)
     with file_lock.locked(root / paths.LOCKS / f"{name}.lock", f"the models of {name}"):
         started = time.monotonic()
+        scheduler = Scheduler(training_plan, data)
         tracker = None
-        if params.tracking.enabled:
-            from pipeline.tracking.tracker import Tracker  # imports MLflow, which takes longer than many a fit
+        with ExitStack() as starting:
+            # First of all, because the workers load their modules while this process imports MLflow.
+            pool = starting.enter_context(pools.open_pool(params.execution, data)) if scheduler.missing else None
+            if params.tracking.enabled:
+                from pipeline.tracking.tracker import Tracker  # imports MLflow, which takes longer than many a fit
 
-            # Before the work: a server that does not answer is reported now, not after hours.
-            tracker = Tracker(params.tracking, training_plan, data, provenance, root)
-        with (
-            training_progress.listening(training_plan, _estimate(training_plan, params, data)) as progress,
-            _tracking_listeners(tracker, params.execution) as tracking,
-        ):
-            scheduler = Scheduler(training_plan, data, Listeners(progress, *tracking))
-            scheduler.run(params.execution)
+                # Before the work: a server that does not answer is reported now, not after hours.
+                tracker = Tracker(params.tracking, training_plan, data, provenance, root)
+            with (
+                training_progress.listening(training_plan, _estimate(training_plan, params, data)) as progress,
+                _tracking_listeners(tracker, params.execution) as tracking,
+                starting.pop_all(),  # the pool ends before the listeners
+            ):
+                scheduler.run(Listeners(progress, *tracking), pool)
         if tracker is not None:
             tracker.close()
         table = result_files.tidy(training_plan, scheduler.records, provenance.source)

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from multiprocessing.queues import SimpleQueue
 from typing import Any
 
 from pipeline.common.errors import UserError
@@ -50,19 +51,27 @@ def start_processes(n_jobs: int, data: TrainingData) -> Iterator[Processes]:
     # Not fork: a forked process with threads, as MLflow has, may hang.
     context = multiprocessing.get_context("spawn")
     worker_end, lifeline = context.Pipe(duplex=False)
-    with _single_threaded_children():
-        executor = ProcessPoolExecutor(
-            n_jobs, mp_context=context, initializer=_start_worker, initargs=(data, worker_end)
-        )
-        try:
-            yield Processes(executor)
-        except BaseException:
-            lifeline.close()  # waiting for fits whose results nobody needs could take minutes
-            raise
-        finally:
-            executor.shutdown(wait=True, cancel_futures=True)
-            worker_end.close()
-            lifeline.close()
+    inbox = context.SimpleQueue()
+    executor = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start_worker, initargs=(inbox, worker_end))
+    try:
+        with _single_threaded_children():
+            for _ in range(n_jobs):
+                executor.submit(_load_modules)  # starts a process, and does not wait for it
+        # A process takes its arguments when it has loaded its modules, and starting the next one would wait for that.
+        threading.Thread(target=_hand_out, args=(data, inbox, n_jobs), daemon=True).start()
+        yield Processes(executor)
+    except BaseException:
+        lifeline.close()  # waiting for fits whose results nobody needs could take minutes
+        raise
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+        worker_end.close()
+        lifeline.close()
+
+
+def _hand_out(data: TrainingData, inbox: SimpleQueue[TrainingData], n_jobs: int) -> None:
+    for _ in range(n_jobs):
+        inbox.put(data)
 
 
 @contextmanager
@@ -83,12 +92,19 @@ def _single_threaded_children() -> Iterator[None]:
 _data: TrainingData
 
 
-def _start_worker(data: TrainingData, lifeline: Connection) -> None:
+def _start_worker(inbox: SimpleQueue[TrainingData], lifeline: Connection) -> None:
     global _data
-    _data = data
     # Ctrl-C reaches all processes of the terminal; the parent ends its workers, without their tracebacks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_when_closed, args=(lifeline,), daemon=True).start()
+    _data = inbox.get()
+
+
+def _load_modules() -> None:
+    """Import what every fit needs, while the driver is still at its own imports."""
+    import skops.io  # noqa: F401
+
+    from pipeline.fitting import fit, trial  # noqa: F401
 
 
 def _exit_when_closed(lifeline: Connection) -> None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Collection
 from concurrent.futures import Future
-from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,8 @@ class Waiting(Listener):
 def test_a_slow_listener_delays_nothing(made):
     listener = Waiting(made)
     with BackgroundListener(listener) as background:
-        Scheduler(made, load_training_data("tiny"), background).run(tiny.checked().execution)
+        rows = load_training_data("tiny")
+        Scheduler(made, rows).run(background, pools.Inline(rows))
     assert sorted(listener.heard) == sorted(made.fits)
 
 
@@ -119,10 +120,10 @@ class Breaking(Pool):
         return [future for future, _, _ in waiting]
 
 
-def test_results_that_came_back_are_stored_before_a_lost_worker_ends_the_run(made, monkeypatch):
-    monkeypatch.setattr(pools, "open_pool", lambda execution, rows: nullcontext(Breaking(rows)))
+def test_results_that_came_back_are_stored_before_a_lost_worker_ends_the_run(made):
+    rows = load_training_data("tiny")
     with pytest.raises(UserError, match="a worker was killed"):
-        Scheduler(made, load_training_data("tiny"), Listener()).run(tiny.checked().execution)
+        Scheduler(made, rows).run(Listener(), Breaking(rows))
     done = [task for task, fit in made.fits.items() if made.store.get(fit.key)]
     assert done == [(model, fold) for model in ("svc", "ldep_cv") for fold in range(3)]
 
@@ -137,6 +138,33 @@ def test_a_broken_pool_is_reported_when_a_result_is_waited_for(made):
 
 def end(work: None, rows: TrainingData) -> None:
     os._exit(1)
+
+
+class Late(str):
+    """A text that a worker has only once a file exists."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return text_after, (str(self),)
+
+
+def text_after(path: str) -> str:
+    while not Path(path).exists():
+        time.sleep(0.01)
+    return path
+
+
+def length_of_target(work: None, rows: TrainingData) -> int:
+    return len(rows.target)
+
+
+@pytest.mark.timeout(120)  # the driver used to wait for ever
+def test_the_driver_does_not_wait_until_a_worker_has_taken_its_rows(made, tmp_path):
+    gate = tmp_path / "gate"
+    rows = replace(load_training_data("tiny"), columns=[Late(gate)], target="x" * 1_000_000)
+    with pools.open_pool(tiny.checked(execution={"n_jobs": 2}).execution, rows) as pool:
+        lengths = [pool.submit(length_of_target, None) for _ in range(2)]
+        gate.touch()
+        assert [pool.result(length) for length in lengths] == [1_000_000] * 2
 
 
 @pytest.mark.parametrize(("jobs", "background"), [(1, False), (2, True)])
