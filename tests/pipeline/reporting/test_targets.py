@@ -45,6 +45,13 @@ def test_a_difference_beyond_the_papers_deviations_is_listed_with_its_solver():
 
 
 def test_a_target_about_thirty_data_sets_is_open_on_fewer():
-    (target,) = targets.evaluate(reported.accuracies_of({"kr-vs-kp": {"ldep_paper": [0.97, 0.98]}}))
-    assert target.reached is None
-    assert target.measured == "0 of 1; all but Chess"
+    column, mean = targets.evaluate(reported.accuracies_of({"kr-vs-kp": {"ldep_paper": [0.97, 0.98]}}))
+    assert (column.goal, column.measured, column.reached) == ("29 of 30 data sets", "0 of 1; all but Chess", None)
+    assert (mean.goal, mean.measured, mean.reached) == ("99.30", "97.50", None)
+
+
+@pytest.mark.parametrize(("shift", "reached"), [(-0.25, True), (-0.35, False), (0.35, False)])
+def test_the_mean_of_the_papers_model_may_be_off_by_three_tenths(shift, reached):
+    datasets = {name: {"ldep_paper": [(row["ldep"][0] + shift) / 100] * 2} for name, row in paper.table().items()}
+    found = {target.what: target.reached for target in targets.evaluate(reported.accuracies_of(datasets))}
+    assert found["The mean of the paper's ℓ-DEP, within 0.3 points"] is reached
