@@ -23,12 +23,12 @@ def draw(data: ReportData, dataset: str) -> Figure | None:
     rows = -(-len(models) // COLUMNS)
     columns = min(COLUMNS, len(models))
     with drawing.style():
-        figure, panels = drawing.figure(7.2, 0.4 + 1.75 * rows, rows, columns, sharex=True, sharey=True, squeeze=False)
+        figure, panels = drawing.figure(7.2, 0.4 + 1.9 * rows, rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes, model in zip(panels.flat, models):
             axes.grid(visible=False)
             _draw_regions(axes, planar, model)
             accuracy = data.accuracies.mean.loc[dataset, model]
-            axes.set_title(labels.label(model) + ("" if np.isnan(accuracy) else f" · {accuracy:.1f}"), fontsize=8)
+            axes.set_title(labels.label(model) + ("" if np.isnan(accuracy) else f"\n{accuracy:.1f}"), fontsize=7.5)
             axes.set(xticks=[], yticks=[])
         drawing.hide_unused(panels, len(models))
         figure.supxlabel(planar.feature_names[0], fontsize=8, color=drawing.MUTED)

@@ -14,6 +14,7 @@ from pipeline.reporting.report_data import ReportData
 # Setting, title of its panel, colour.
 PANELS = (("r1", "r1, pieces of the dilation", "ldep"), ("r2", "r2, pieces of the erosion", "svc"))
 AREA_PER_FOLD = 26
+TICKS = (1, 2, 5, 10, 20, 40)
 
 
 def draw(data: ReportData) -> Figure | None:
@@ -21,23 +22,24 @@ def draw(data: ReportData) -> Figure | None:
     if not choices:
         return None
     datasets = list(dict.fromkeys(dataset for dataset, _ in choices))
-    sizes = sorted({settings[name] for _, settings in choices for name, _, _ in PANELS})
+    largest = max(settings[name] for _, settings in choices for name, _, _ in PANELS)
     with drawing.style():
         figure, panels = drawing.figure(
             drawing.WIDTH, 1.0 + 0.24 * len(datasets), 1, len(PANELS), sharey=True, squeeze=False
         )
         for axes, (name, title, family) in zip(panels[0], PANELS):
             folds = Counter(
-                (sizes.index(settings[name]), len(datasets) - 1 - datasets.index(dataset))
-                for dataset, settings in choices
+                (settings[name], len(datasets) - 1 - datasets.index(dataset)) for dataset, settings in choices
             )
             for count in sorted(set(folds.values())):
                 x, y = zip(*(place for place, number in folds.items() if number == count))
                 area = AREA_PER_FOLD * count
                 axes.scatter(x, y, s=area, color=drawing.colour(family), alpha=0.75, linewidths=0)
-            axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+            axes.set_xscale("log")
+            axes.set_xticks([tick for tick in TICKS if tick <= largest])
+            drawing.plain_numbers(axes.xaxis)
             axes.set_yticks(range(len(datasets)), [labels.title(dataset) for dataset in reversed(datasets)])
-            axes.set(title=title, xlim=(-0.6, len(sizes) - 0.4), ylim=(-0.7, len(datasets) - 0.3))
+            axes.set(title=title, xlim=(0.8, 1.25 * largest), ylim=(-0.7, len(datasets) - 0.3))
             axes.spines["left"].set_visible(False)
             axes.tick_params(length=0)
         return figure
@@ -53,8 +55,9 @@ def _choices(data: ReportData) -> list[tuple[str, dict[str, int]]]:
 
 FIGURE = ReportFigure(
     name="chosen",
-    title="r1 and r2 chosen by tuning",
-    caption="The area of a point is proportional to the number of folds that chose this number of pieces.",
+    title="Pieces chosen by tuning",
+    caption="The area of a point is proportional to the number of folds that chose this number of pieces. The axes are "
+    "logarithmic.",
     section=Section.TRAINING,
     position=1,
     draw=draw,

@@ -29,7 +29,7 @@ def draw(data: ReportData) -> Figure | None:
                 color=drawing.MUTED,
             )
         axes.set_yticks(range(len(cost)), [labels.label(str(model)) for model in cost.index])
-        axes.set(xlabel="CPU seconds over all data sets and folds: fits (solid), tuning (pale)")
+        axes.set(xlabel="CPU seconds: fits (solid), tuning (pale)")
         axes.margins(x=0.24)
         axes.set_xlim(left=0)
         drawing.horizontal(axes)
@@ -39,7 +39,7 @@ def draw(data: ReportData) -> Figure | None:
 FIGURE = ReportFigure(
     name="costs",
     title="Total CPU time",
-    caption="CPU time of all fits and all tuning, and each model's share of the total.",
+    caption="CPU time of all fits and all tuning over all data sets and folds, and each model's share of the total.",
     section=Section.RESULTS,
     position=4,
     draw=draw,

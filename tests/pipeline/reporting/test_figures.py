@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from matplotlib import pyplot
 
 from pipeline.reporting import figures
-from pipeline.reporting.figures import ranks, score_and_time, wins
+from pipeline.reporting.figures import chosen, ranks, score_and_time, wins
 from pipeline.reporting.report_data import PlanarData, ReportData
 from tests.support import reported
 
@@ -42,6 +43,18 @@ def test_with_many_models_the_columns_of_wins_are_our_models_only():
     assert figure is not None
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Tuned ℓ-DEP"]
     assert len(figure.axes[0].get_yticklabels()) == 21
+
+
+def test_the_pieces_that_tuning_chose_are_on_a_logarithmic_axis_with_few_ticks():
+    choices = [{"r1": size, "r2": 1} for size in range(1, 41)]
+    folds: reported.Folds = {f"m{number}": [0.5] for number in range(40)}
+    settings = {f"m{number}": json.dumps(choice) for number, choice in enumerate(choices)}
+    data = reported.report_data({"one": folds}, settings=settings, trials=dict.fromkeys(folds, 5))
+    figure = chosen.draw(data)
+    assert figure is not None
+    for axes in figure.axes:
+        assert axes.get_xscale() == "log"
+        assert axes.get_xticks().tolist() == [1, 2, 5, 10, 20, 40]
 
 
 def test_wins_leave_out_models_without_any_value():

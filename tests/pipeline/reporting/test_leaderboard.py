@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.reporting import labels, leaderboard
+from pipeline.reporting import drawing, labels, leaderboard
 from pipeline.reporting.figures import posterior, properties, score_and_time
 from tests.support import reported
 
@@ -103,10 +103,28 @@ def test_where_less_is_better_the_best_form_has_the_least():
     assert [row[0].text for row in metrics.rows if row[column].best] == ["Tuned ℓ-DEP"]
 
 
-def test_the_lead_is_over_the_best_model_of_another_family():
-    data = reported.report_data(example())
-    ours, lead = properties.leads(data) or pytest.fail("nothing to show")
-    assert ours == "ldep_ensembled"
-    assert lead["haberman"] == pytest.approx(4.0)
-    assert properties.draw(data) is not None
+def test_the_lead_is_over_the_model_of_another_family_that_has_the_best_mean():
+    datasets = example()
+    datasets["haberman"]["extra_trees"] = [0.95, 0.95]  # the better one here, but not in the mean
+    data = reported.report_data(datasets)
+    found = properties.lead(data) or pytest.fail("nothing to show")
+    assert (found.ours, found.rival) == ("ldep_ensembled", "extra_trees_tuned")
+    assert found.by_dataset["haberman"] == pytest.approx(4.0)
     assert posterior.draw(data) is not None
+
+
+def test_leads_within_the_region_of_practical_equivalence_count_as_equal():
+    datasets = example()
+    datasets["haberman"]["ldep_ensembled"] = [0.85, 0.858]
+    datasets["wdbc"]["ldep_ensembled"] = [0.84, 0.84]
+    found = properties.lead(reported.report_data(datasets)) or pytest.fail("nothing to show")
+    assert found.in_words == "better on 3, equal on 1, worse on 1"
+    other, svc, ldep = (drawing.colour(family) for family in ("other", "svc", "ldep"))
+    assert found.colours == [other, svc, ldep, ldep, ldep]
+
+
+def test_the_data_set_with_the_largest_lead_is_at_the_top():
+    figure = properties.draw(reported.report_data(example()))
+    assert figure is not None
+    names = [text.get_text() for text in figure.subfigs[0].axes[0].get_yticklabels()]
+    assert [names[-1], names[0]] == ["Haberman", "Sonar"]
