@@ -10,6 +10,7 @@ from pipeline.reporting.scores import Scores
 from pipeline.reporting.significance import EQUAL, LEVEL, UNDECIDED, Claim, Ranks, smallest_p
 
 P_EQUALS = "p\u00a0=\u00a0"  # non-breaking spaces
+MOST_NAMED = 3  # models from which ours does not differ; the page has a table of all tests
 _SAMPLE = "The tests treat the data sets as a random sample of all data sets"
 
 
@@ -128,6 +129,12 @@ def _verdicts(claims: list[Claim]) -> list[str]:
             smallest = p_text(min(claim.holm for claim in tested))
             count = labels.count_of(len(tested), "comparison")
             parts.append(f"no significant difference in {count} (smallest {P_EQUALS}{smallest})")
+        elif len(undecided) > MOST_NAMED:
+            closest = min(undecided, key=lambda claim: claim.p)
+            p = p_text(closest.holm)
+            parts.append(
+                f"no significant difference from the other {len(undecided)} (closest: {closest.other}, {P_EQUALS}{p})"
+            )
         elif undecided:
             parts.append(f"no significant difference from {_listed(undecided)}")
         sentences.append(f"{labels.label(model)}: {'; '.join(parts)}.")

@@ -24,6 +24,23 @@ def test_a_significant_loss_is_a_finding():
     assert "significantly worse than MLP (p\u00a0=\u00a00.002)" in findings
 
 
+def test_of_many_models_that_do_not_differ_only_the_closest_is_named():
+    datasets: dict[str, reported.Folds] = {}
+    for i in range(12):
+        alternating = [0.8 + 0.04 * (-1) ** i] * 2
+        datasets[f"s{i}"] = {
+            "ldep": [0.8, 0.8],
+            "mlp": alternating,
+            "mlp_tuned": alternating,
+            "rbf_svc": [0.84 if i < 4 else 0.76] * 2,  # worse on eight of the twelve, the others on six
+            "rbf_svc_tuned": alternating,
+            "logistic_tuned": [0.6 + 0.01 * i] * 2,
+        }
+    findings, _ = sentences(datasets)
+    assert "significantly better than Tuned logistic regression (p\u00a0=\u00a00.002)" in findings
+    assert "no significant difference from the other 4 (closest: RBF SVC, p" in findings
+
+
 def test_the_papers_figures_stand_beside_ours():
     findings, limits = sentences({"haberman": {"ldep": [0.76, 0.76], "rbf_svc": [0.7, 0.7]}})
     assert "Best mean accuracy on Haberman: Tuned ℓ-DEP 76.0, RBF SVC 70.0." in findings
