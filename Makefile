@@ -1,4 +1,4 @@
-# Every target sets itself up: it installs the lock into .venv if the lock or pyproject.toml is newer than .venv.
+# Every target sets itself up: it installs the lock into .venv if the lock or a pyproject.toml is newer than .venv.
 # Another Python: make PYTHON=python3.12 setup. Several side by side: make PYTHON=python3.12 VENV=.venv-3.12 test.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -43,13 +43,13 @@ help: ## list the targets
 
 setup: $(READY) ## create .venv and install the lock into it
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml pipeline/pyproject.toml
 	@python="$$(PATH="$${PATH#$(CURDIR)/$(BIN):}" tools/find-python $(if $(PYTHON),"$(PYTHON)"))"; \
 	  version() { "$$1" -c 'import sys; print(*sys.version_info[:2])' 2>/dev/null; }; \
 	  if [ "$$(version $(BIN)/python || true)" != "$$(version "$$python")" ]; then rm -rf $(VENV); fi; \
 	  "$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable pipeline
 	@mkdir -p .ldep && mkdir -p -m 700 .ldep/dvc # DVC's own cache, closed to others: docs/dependencies.md
 	@touch $@
 
@@ -117,7 +117,7 @@ ui-test: $(READY) ## check the pages of the UI in headless Chromium (IMAGES=1 wr
 	python -m pytest -m browser $(if $(IMAGES),--write-images) tests/pipeline
 
 protocol: $(READY) ## check that our data and folds reproduce the paper's SVC columns, write reports/protocol/
-	ldep protocol
+	python -m benchmarks protocol
 
 bench: $(READY) ## measure against the competitors, write reports/bench/ (NAMES="solvers dccp" for some of them)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
@@ -127,20 +127,20 @@ docs: $(READY) ## build the documentation into site/; a warning is an error
 	sphinx-build --quiet --fail-on-warning --keep-going -c docs . site
 	@echo "site/docs/index.html"
 
-wheel: $(READY) ## build the release into dist/
-	rm -rf build dist
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
-	rm -rf build
+wheel: $(READY) ## build the releases of library and pipeline into dist/
+	rm -rf build pipeline/build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . ./pipeline
+	rm -rf build pipeline/build
 
 wheel-test: wheel ## install the release into empty environments and use it there (needs a package index)
 	python -m pytest -m "slow and network" tests/release
 
-UV = uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url --no-header \
-  $(if $(UPGRADE),--upgrade)
+UV = uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
+  --no-emit-package ldep --no-header $(if $(UPGRADE),--upgrade)
 lock: ## write the locks and conda.yaml; the present pins stay unless UPGRADE=1 (needs uv)
-	$(UV) pyproject.toml --extra dask --extra dccp --extra docs --extra onnx --extra pipeline --extra server \
+	$(UV) pyproject.toml pipeline/pyproject.toml --extra dask --extra dccp --extra docs --extra onnx --extra server \
 	  --extra test --group offline -o requirements.lock
-	$(UV) pyproject.toml --extra peers --no-deps -c requirements.lock -o peers.lock
+	$(UV) pipeline/pyproject.toml --extra peers --no-deps -c requirements.lock -o peers.lock
 	$(UV) pyproject.toml --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock
 	$(UV) --group ui -c requirements.lock -o tests/ui-requirements.lock
 	"$$(tools/find-python)" -m tools.conda

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchmarks.timing import ended_children
-from pipeline.config import paths
+from ldep_pipeline.config import paths
 
 WORKERS = "2"
 
@@ -36,7 +36,7 @@ def ldep(folder: Path, *arguments: str) -> tuple[float, float]:
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
     cpu_before, start = ended_children(), time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "pipeline.commands.main", *arguments],
+        [sys.executable, "-m", "ldep_pipeline.commands.main", *arguments],
         cwd=folder,
         env={**environment, "LDEP_N_JOBS": WORKERS},
         check=True,

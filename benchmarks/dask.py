@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from benchmarks.command import ldep, prepare, write_params
 from benchmarks.report import Report
-from pipeline.config import params, paths
-from pipeline.execution import results
+from ldep_pipeline.config import params, paths
+from ldep_pipeline.execution import results
 
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
 

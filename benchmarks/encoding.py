@@ -18,12 +18,11 @@ from tqdm import tqdm
 from benchmarks.data import stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from pipeline.config import catalogue
-from pipeline.config.params import Data
-from pipeline.data.sources import choice
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.fitting.one_core import one_core
-from pipeline.serving.served_model import ServedModel
+from ldep_pipeline.config.params import Data
+from ldep_pipeline.data import catalogue, kinds, sources
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.fitting.models import one_core
+from ldep_pipeline.serving.served_model import ServedModel
 
 FOLDS = 5
 OF_CATALOGUE = ("tic-tac-toe", "credit-approval", "colic", "credit-g", "cylinder-bands")
@@ -66,7 +65,7 @@ def run() -> Report:
     with one_core():
         for name in tqdm([*OF_CATALOGUE, *GENERATED], desc="encoding", disable=None):
             if name in OF_CATALOGUE:
-                frame, _ = choice.fetch(catalogue.entry(name), Data())
+                frame, _ = sources.fetch(catalogue.entry(name), Data())
             else:
                 frame = generated(name)
             scores, differing = compare(frame)
@@ -92,7 +91,8 @@ def compare(frame: pd.DataFrame) -> tuple[dict[str, float], int]:
     scores, unequal = {}, 0
     for model, classifier in MODELS.items():
         for encoding, encode in ENCODINGS.items():
-            encoder = RawEncoder(encode=encode).fit(features)
+            recipes = [decision.recipe for decision in kinds.decide(features, encode) if decision.recipe is not None]
+            encoder = RawEncoder(columns=recipes).fit(features)
             X = encoder.transform(features)
             accuracies = []
             for fold in range(FOLDS):

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from benchmarks import data
 from benchmarks.report import FOLDER, Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.threads import single_thread
+from ldep.solvers import single_thread
 
 FITS = FOLDER / "estimators-fits.csv"
 FOLDS = 5

@@ -18,9 +18,9 @@ from tqdm import tqdm
 from benchmarks import data, dice
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.exact.models import Average, Maxima
-from ldep.exact.regions import Regions
-from ldep.threads import single_thread
+from ldep.explain import Regions
+from ldep.model import FittedModel, Maxima
+from ldep.solvers import single_thread
 
 SINGLE = ("wdbc", "credit-g", "titanic")
 AVERAGES = ("wdbc", "titanic")
@@ -83,7 +83,7 @@ def oracle_difference(name: str) -> float:
     estimator, (X, _) = model(name, average=False), problem(name)
     X = X[some(len(X), ROWS_OF_ORACLE)]
     answer = estimator.counterfactual(X)
-    maxima = estimator._exact_model()
+    maxima = estimator.model_.maxima()
     programs = {}
     for target in (0, 1):
         regions = Regions.of(maxima, target)
@@ -129,12 +129,14 @@ def average_answers(name: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def gradient(view: Maxima | Average, X: np.ndarray) -> np.ndarray:
+def gradient(view: FittedModel, X: np.ndarray) -> np.ndarray:
     """The slope of tau at each row, without clipping."""
-    if isinstance(view, Average):
-        return sum(weight * gradient(member, X) for member, weight in zip(view.members, view.weights))
-    lower, upper = (scores.argmax(axis=1) for scores in view.scores(X))
-    return view.slopes[1][upper] - view.slopes[0][lower]
+    return sum(weight * member_gradient(member, X) for member, weight in zip(view.members, view.weights))
+
+
+def member_gradient(member: Maxima, X: np.ndarray) -> np.ndarray:
+    lower, upper = (values.argmax(axis=1) for values in member.values(X))
+    return member.slopes[1][upper] - member.slopes[0][lower]
 
 
 def attacks(name: str, average: bool) -> dict:
@@ -143,7 +145,7 @@ def attacks(name: str, average: bool) -> dict:
     X = X[some(len(X), ROWS_ATTACKED)]
     radius = estimator.certificate(X, time_limit=TIME_LIMIT)
     answer = estimator.counterfactual(X, time_limit=TIME_LIMIT)
-    view, rng = estimator._exact_model(), np.random.default_rng(0)
+    view, rng = estimator.model_, np.random.default_rng(0)
     successes = 0
     for x, r in tqdm(list(zip(X, radius)), desc=f"{name}: attacks"):
         label = estimator.predict(x[None])[0]
@@ -183,8 +185,8 @@ def attributions(name: str, average: bool) -> dict:
         start = time.process_time()
         estimator.attribute(x[None], baseline)
         alone.append(time.process_time() - start)
-    residual = np.abs(answer.contributions.sum(axis=1) - (answer.decision - answer.baseline_decision)).max()
-    view = estimator._exact_model()
+    residual = np.abs(answer.contributions.sum(axis=1) - (answer.decision - answer.bias)).max()
+    view = estimator.model_
     difference = dict.fromkeys(STEPS, 0.0)
     for number, n_steps in itertools.product(some(len(X), 20), STEPS):
         way = X[number] - baseline
@@ -205,15 +207,12 @@ def attributions(name: str, average: bool) -> dict:
     }
 
 
-def clipped_gradient(view: Maxima | Average, X: np.ndarray) -> np.ndarray:
+def clipped_gradient(view: FittedModel, X: np.ndarray) -> np.ndarray:
     """The slope of tau at each row."""
-    if isinstance(view, Maxima):
-        return gradient(view, X)
     total = np.zeros(X.shape)
     for member, weight in zip(view.members, view.weights):
-        lower, upper = member.scores(X)
-        inside = np.abs(upper.max(axis=1) - lower.max(axis=1)) < (1.0 if view.clipped else np.inf)
-        total += weight * inside[:, None] * gradient(member, X)
+        inside = np.abs(member.decision(X)) < (1.0 if view.votes else np.inf)
+        total += weight * inside[:, None] * member_gradient(member, X)
     return total
 
 

@@ -26,15 +26,14 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import data
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.threads import single_thread
-from pipeline.commands import explore
-from pipeline.config import catalogue
-from pipeline.config.params import Data
-from pipeline.data.sources import choice
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import c_header, calibration, onnx_file
-from pipeline.serving.portable import Portable, portable
-from pipeline.serving.served_model import ServedModel
+from ldep.export import TEXTS, Program, identifiers, to_c, to_onnx
+from ldep.solvers import single_thread
+from ldep_pipeline.commands import explore
+from ldep_pipeline.config.params import Data
+from ldep_pipeline.data import catalogue, sources
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.serving import calibration, portable
+from ldep_pipeline.serving.served_model import ServedModel, is_calibrated
 
 GAPS = 0.1  # share of the cells that are removed
 ROWS = 1000  # compared per data set, at most
@@ -49,7 +48,7 @@ FLAGS = ("-std=c99", "-O3", "-march=native")
 
 def served(name: str, model: Any) -> tuple[ServedModel, pd.DataFrame]:
     """Return a fitted model for raw rows of a data set, and some of these rows with gaps."""
-    frame, _ = choice.fetch(catalogue.entry(name), Data())
+    frame, _ = sources.fetch(catalogue.entry(name), Data())
     raw, target = frame.iloc[:, :-1], frame.iloc[:, -1]
     encoder = RawEncoder().fit(raw)
     rest = Pipeline([("scale", StandardScaler()), ("model", model)])
@@ -58,7 +57,7 @@ def served(name: str, model: Any) -> tuple[ServedModel, pd.DataFrame]:
         X, y = encoder.transform(raw), target.astype(str).to_numpy()
         rest.fit(X, y)
     sigmoid = None
-    if not calibration.is_calibrated(model):
+    if not is_calibrated(model):
         sigmoid = calibration.fit_sigmoid(rest.decision_function(X), y == rest.classes_[1])
     rng = np.random.default_rng(0)
     rows = raw.iloc[rng.permutation(len(raw))[:ROWS]].astype(object).reset_index(drop=True)
@@ -81,30 +80,30 @@ def inputs(session: onnxruntime.InferenceSession, rows: pd.DataFrame) -> dict[st
     parts = {}
     for part in session.get_inputs():
         frame = rows[json.loads(columns[part.name])]
-        is_text = part.name == onnx_file.TEXTS
+        is_text = part.name == TEXTS
         parts[part.name] = frame.fillna("").astype(str).to_numpy(object) if is_text else frame.to_numpy(np.float64)
     return parts
 
 
-def open_session(model: Portable, contributions: bool) -> tuple[onnxruntime.InferenceSession, int]:
+def open_session(model: Program, contributions: bool) -> tuple[onnxruntime.InferenceSession, int]:
     """Return a session with one thread, and the size of the file."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    content = onnx_file.to_onnx(model, contributions=contributions).SerializeToString()
+    content = to_onnx(model, contributions=contributions).SerializeToString()
     return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]), len(content)
 
 
-def run_c(model: Portable, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, float, int]:
+def run_c(model: Program, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, float, int]:
     """Return the classes, the decision values, the microseconds per row and the size of the header."""
-    known = c_header.identifiers(column.name for column in model.columns)
+    known = identifiers(column.name for column in model.columns)
     readers = [
-        "ldep_number" if column.categories is None else f"ldep_encode_{known[column.name]}" for column in model.columns
+        "ldep_number" if column.read == "number" else f"ldep_encode_{known[column.name]}" for column in model.columns
     ]
-    nominal = ["0" if column.categories is None else "1" for column in model.columns]
+    nominal = ["0" if column.read == "number" else "1" for column in model.columns]
     source = MAIN.read_text(encoding="utf-8").replace("@READERS@", ", ".join(readers))
     with tempfile.TemporaryDirectory() as scratch:
         header = Path(scratch, "model.h")
-        header.write_text(c_header.to_c(model, "benchmark"), encoding="utf-8")
+        header.write_text(to_c(model, "benchmark"), encoding="utf-8")
         Path(scratch, "main.c").write_text(source.replace("@NOMINAL@", ", ".join(nominal)), encoding="utf-8")
         program = Path(scratch, "program")
         subprocess.run(["gcc", *FLAGS, "-o", program, Path(scratch, "main.c"), "-lm"], check=True)
@@ -124,7 +123,7 @@ def text(cell: object) -> str:
 
 def measure(name: str, kind: str) -> dict[str, Any]:
     python, rows = served(name, MODELS[kind])
-    model = portable(python)
+    model = portable.program(python)
     X = python.numbers(rows)
     positive, decision = python.score(X)
     explained, onnx_size = open_session(model, contributions=True)
@@ -144,8 +143,8 @@ def measure(name: str, kind: str) -> dict[str, Any]:
         "dataset": name,
         "model": kind,
         "columns": len(model.columns),
-        "nominal": len(model.of_kind("nominal")),
-        "pieces": len(model.model.offsets),
+        "nominal": len(model.read_as("category")),
+        "pieces": len(model.offsets),
         "labels_differ": int(np.sum(label != np.array(python.classes, object)[positive.astype(int)]))
         + int(np.sum(c_class != positive)),
         "onnx_error": float(np.abs(onnx_decision - decision).max()),

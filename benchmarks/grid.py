@@ -19,7 +19,7 @@ from tqdm import tqdm
 from benchmarks import data
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from pipeline.reporting import paper
+from ldep_pipeline.report import paper
 
 
 def _settings() -> list[dict]:

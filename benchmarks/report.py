@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.common import machine
-from pipeline.common.files import replacing, write_text
-from pipeline.reporting import renderers
-from pipeline.reporting.table import Cell, Column, Table, from_frame
+from ldep_pipeline.common import machine
+from ldep_pipeline.common.files import replacing, write_text
+from ldep_pipeline.report import renderers
+from ldep_pipeline.report.table import Cell, Column, Table
 
 FOLDER = Path("reports/bench")
 LONGEST_TABLE = 60  # rows; a longer one is written as CSV only
@@ -60,3 +62,20 @@ class Report:
         parts.append(f"Made by `python -m benchmarks {self.name}`. {self.made_with}")
         write_text(folder / f"{self.name}.md", "\n\n".join(parts) + "\n")
         print("\n\n".join(summary), f"\nWritten to {folder}/{self.name}.md.", file=sys.stderr)
+
+
+def from_frame(frame: pd.DataFrame, float_format: str = ".4g") -> Table:
+    """One column per column of the frame, without its index; numbers are aligned to the right."""
+    columns = [
+        Column(str(name), "right" if pd.api.types.is_numeric_dtype(frame[name]) else "left") for name in frame.columns
+    ]
+    rows = [[_plain(value, float_format) for value in row] for row in frame.itertuples(index=False, name=None)]
+    return Table(columns, rows)
+
+
+def _plain(value: Any, float_format: str) -> Cell:
+    if value is None or value is pd.NA or value is pd.NaT:
+        return Cell()
+    if isinstance(value, float):
+        return Cell() if math.isnan(value) else Cell(format(value, float_format), float(value))
+    return Cell(str(value))

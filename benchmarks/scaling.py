@@ -15,7 +15,7 @@ from tqdm import tqdm
 from benchmarks import data, timing
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from ldep.threads import single_thread
+from ldep.solvers import single_thread
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000)
 PIECES = (5, 10, 20, 40, 80)

@@ -19,11 +19,10 @@ from tqdm import tqdm
 from benchmarks import development, timing
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from pipeline.fitting import ensemble
-from pipeline.fitting.partition import Partition
-from pipeline.fitting.specs import Classifier, Impute, Tuning
-from pipeline.fitting.study import StudyTask, run_study
-from pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.fitting import ensemble
+from ldep_pipeline.fitting.specs import Classifier, Impute, Tuning
+from ldep_pipeline.fitting.study import StudyTask, run_study
+from ldep_pipeline.fitting.training_data import Partition, TrainingData
 
 FOLD = 0
 LARGEST = 16_000  # cells of a problem

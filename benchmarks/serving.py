@@ -30,9 +30,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.report import Report
-from benchmarks.server import mlflow_serving, serving
-from pipeline.commands.main import main
-from pipeline.common import requirements
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common import machine
+from tests.support.servers import mlflow_serving, serving
 
 NAME = "banana"
 CHAMPION, BASELINE = f"models:/ldep-{NAME}@champion", "models:/logistic@champion"
@@ -75,7 +75,7 @@ def prepare(folder: Path) -> pd.DataFrame:
             name="logistic",
             registered_model_name="logistic",
             signature=infer_signature(X.head(), pipe.predict(X.head())),
-            pip_requirements=list(requirements.of_pipelines()),
+            pip_requirements=list(machine.requirements()),
         )
         mlflow.MlflowClient().set_registered_model_alias("logistic", "champion", str(info.registered_model_version))
     return X
@@ -159,7 +159,7 @@ def mixed(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[bytes, dict[st
 IN_MEMORY = """
 import sys, time, pandas as pd
 from pathlib import Path
-from pipeline.registry import download
+from ldep_pipeline.registry import download
 frame = pd.read_parquet(sys.argv[2])
 model = download.load(sys.argv[1])
 best = float("inf")
@@ -217,8 +217,8 @@ def batch(report: Report, folder: Path, frame: pd.DataFrame, rows: int) -> None:
 SCORE = """
 import sys, time
 from pathlib import Path
-from pipeline.commands import score
-from pipeline.registry import download
+from ldep_pipeline.commands import score
+from ldep_pipeline.registry import download
 download.load(sys.argv[1])
 began = time.perf_counter()
 score.run(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

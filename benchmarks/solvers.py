@@ -10,11 +10,8 @@ from tqdm import tqdm
 
 from benchmarks import data
 from benchmarks.report import Report
-from ldep.conditioning import condition
-from ldep.initialization import linear_starts, random_weights
-from ldep.samples import Samples
-from ldep.solvers import SOLVERS
-from ldep.threads import single_thread
+from ldep.solvers import SOLVERS, single_thread
+from ldep.training import Samples, condition, linear_starts, random_weights
 
 STARTS = 32
 # Problems that no setting of a solver was tuned on: those below this seed were used while the solvers were developed.
@@ -27,10 +24,10 @@ def problem_of(seed: int, alpha: float):
     return condition(Samples(X, 2.0 * y - 1.0, np.ones(m)), (r, r), alpha)[0]
 
 
-def best_objective(problem, thetas, solver: str, **options) -> tuple[float, float]:
+def best_objective(problem, thetas, solver: str, max_iter: int | None = None, **options) -> tuple[float, float]:
     """The lowest objective of a solver from some starts, and its CPU seconds."""
-    started = time.process_time()
-    objective = min(SOLVERS[solver](problem, theta, **options).objective for theta in thetas)
+    started, chosen = time.process_time(), SOLVERS[solver](**options)
+    objective = min(chosen.solve(problem, theta, max_iter=max_iter).objective for theta in thetas)
     return objective, time.process_time() - started
 
 

@@ -92,10 +92,14 @@ def threshold_of_bits() -> Problem:
 
 
 def checkerboard() -> Problem:
-    rng = np.random.default_rng(13)
-    X = rng.uniform(0, 4, (3000, 2))
+    return _checkerboard(13, 3000, squares=4, noise=0.05)
+
+
+def _checkerboard(seed: int, rows: int, squares: int, noise: float) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, squares, (rows, 2))
     y = np.floor(X).sum(axis=1).astype(int) % 2
-    return X, np.where(rng.random(3000) < 0.05, 1 - y, y)
+    return X, np.where(rng.random(rows) < noise, 1 - y, y)
 
 
 def spirals() -> Problem:
@@ -181,10 +185,7 @@ PROBLEMS = (
 
 
 def large_checkerboard() -> Problem:
-    rng = np.random.default_rng(201)
-    X = rng.uniform(0, 6, (12_000, 2))
-    y = np.floor(X).sum(axis=1).astype(int) % 2
-    return X, np.where(rng.random(12_000) < 0.1, 1 - y, y)
+    return _checkerboard(201, 12_000, squares=6, noise=0.1)
 
 
 def large_waves() -> Problem:

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from ldep.threads import single_thread
+from ldep.solvers import single_thread
 
 
 def ended_children() -> float:

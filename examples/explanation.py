@@ -30,7 +30,7 @@ def main(picture: Path = PICTURE) -> None:
     print(f"{100 * model.score(scaler.transform(X_test), y_test):.1f} % of the test rows are classified correctly")
 
     row = scaler.transform(X_test)[y_test].iloc[[0]]
-    explained = model.explain(row).iloc[0]
+    explained = model.explain(row).to_frame().iloc[0]
     contributions = explained[list(data.feature_names)].sort_values(key=abs, ascending=False)
     remaining = {f"{len(contributions) - SHOWN} other features": contributions[SHOWN:].sum(), "bias": explained["bias"]}
     bars = pd.concat([contributions[:SHOWN], pd.Series(remaining)])

@@ -1,7 +1,7 @@
 """Go from a CSV file to an endpoint: write the file, run every stage, start the server and query it.
 
-The file has missing numbers and a text column, and the registered model accepts such raw rows. The figure shows the
-server's responses. All files go to a temporary folder.
+The file has missing numbers and a column of strings, and the registered model accepts such raw rows. The figure shows
+the server's responses. All files go to a temporary folder.
 
     python examples/own_csv.py [PICTURE]
 """
@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import requests
 
-from pipeline.commands.main import main as ldep
+from ldep_pipeline.commands.main import main as ldep
 
 PICTURE = Path(__file__).parents[1] / "docs/images/own_csv.png"
 PARAMS = """
@@ -75,7 +75,7 @@ def serving(project: Path, name: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "pipeline.commands.main", "serve", name, "--port", str(port)]
+    command = [sys.executable, "-m", "ldep_pipeline.commands.main", "serve", name, "--port", str(port)]
     server = subprocess.Popen(command, cwd=project, start_new_session=True)
     try:
         while True:

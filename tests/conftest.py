@@ -9,10 +9,13 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 import pytest
 from hypothesis import settings
 
-from pipeline.common.kernels import use_common_kernels
-
-# Before NumPy is loaded: some tests compare bits with those of a command.
-use_common_kernels()
+try:
+    from ldep_pipeline.common.startup import use_common_kernels
+except ImportError:  # the tests of the library run without the pipeline
+    pass
+else:
+    # Before NumPy is loaded: some tests compare bits with those of a command.
+    use_common_kernels()
 
 # A busy machine is no counterexample.
 settings.register_profile("patient", deadline=None)

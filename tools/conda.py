@@ -27,7 +27,7 @@ dependencies:
 def render(lock: str, versions: str) -> str:
     """Return the text of conda.yaml for the text of a lock and the range of Python versions."""
     lines = [f'      - "{pin}"\n' for pin in pins(lock) if not pin.startswith(f"{EXCLUDED}==")]
-    return HEAD.format(versions=versions) + "".join(lines) + "      - --editable .\n"
+    return HEAD.format(versions=versions) + "".join(lines) + "      - --editable .\n      - --editable ./pipeline\n"
 
 
 def python_versions(pyproject: str) -> str:

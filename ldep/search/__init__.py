@@ -1,6 +1,12 @@
-"""The search of `LDEPClassifierCV`, and the vote of the models that it selects.
+"""The search of `LDEPClassifierCV`, and the selection of the models that vote.
 
-`plan` decides which settings are tried, `splits` on which rows, `cross_validation` fits them along an `alpha_path`, and
-`out_of_fold` scores them for `cv_results`. `selection` weighs the models, `votes` averages them, `class_probability`
-turns votes into probabilities, and `vote_explanation` into shares of the features.
+`_plan` decides which settings are tried, `_splits` on which rows, `_cross_validation` fits them along an `_alpha_path`,
+and `_scores` scores their out-of-fold decision values and weighs the models. `_hold_out` chooses the penalty of a
+single model.
 """
+
+from ldep.search._cross_validation import CrossValidation, Fit, Path
+from ldep.search._hold_out import Errors, choose_factor, hold_out
+from ldep.search._plan import Plan, check_grid, within_budget
+from ldep.search._scores import Scoring, cv_results, greedy_weights, right_votes, squared_error, squared_errors
+from ldep.search._splits import make_splits

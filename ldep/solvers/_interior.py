@@ -15,8 +15,6 @@ The S_k are small, and x~_k x~_k^T never changes: H is one product of two matric
 Monotone features add constraints sign_pj theta_pj >= 0. Each has a slack variable and a multiplier, and adds their
 quotient to the diagonal of H.
 
-References
-----------
 .. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2
    (1992), 575-601.
 """
@@ -26,8 +24,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ldep.pieces.base import AffinePieces, Pieces
-from ldep.problem import Problem, own_group
+from ldep.training import AffinePieces, LinearPieces, Pieces, Problem, own_group
 
 # The share of the way to the boundary that a step may go.
 TO_BOUNDARY = 0.995
@@ -36,7 +33,7 @@ REGULARISATION = 1e-12
 
 
 def step_flops(problem: Problem[Pieces]) -> float:
-    """Floating-point operations of one step, to decide whether the method is affordable."""
+    """Floating-point operations of one step of `Subproblem`, to decide whether it is affordable."""
     size = problem.pieces.n_parameters
     return 0.5 * len(problem.X) * size**2 + size**3 / 3
 
@@ -44,10 +41,7 @@ def step_flops(problem: Problem[Pieces]) -> float:
 class Subproblem:
     """The convex subproblems of one training problem, one for each assignment of samples to pieces.
 
-    Parameters
-    ----------
-    problem : Problem
-        The training problem; its pieces have slopes and offsets of their own.
+    The pieces of the problem have slopes and offsets of their own.
     """
 
     def __init__(self, problem: Problem[AffinePieces]):
@@ -83,23 +77,9 @@ class Subproblem:
         return G @ self.X
 
     def solve(self, star: np.ndarray, *, tol: float = 1e-8, max_steps: int = 150) -> tuple[np.ndarray, bool]:
-        """Solve the subproblem from theta = 0.
+        """Solve the subproblem from theta = 0, to a relative duality gap, and say whether it is reached.
 
-        Parameters
-        ----------
-        star : ndarray of shape (n_samples,)
-            The piece at which the subtracted maximum of each sample is linearised.
-        tol : float, default=1e-8
-            Relative duality gap at which the method ends.
-        max_steps : int, default=150
-            Largest number of steps.
-
-        Returns
-        -------
-        theta : ndarray of shape (n_parameters,)
-            The solution.
-        optimal : bool
-            Whether it is optimal to the tolerance.
+        `star` is the piece at which the subtracted maximum of each sample is linearised.
         """
         self.star = star
         group, bounded, weight = self.group, self.bounded, self.weight
@@ -116,10 +96,7 @@ class Subproblem:
             r_theta = self.ridge * theta + self.adjoint(z) - self.sign * zeta
             product = float(np.sum(z * t) + xi @ eta + np.sum(s * zeta))
             residual = max(
-                np.abs(r_primal).max(),
-                np.abs(r_bound).max(),
-                np.abs(r_xi).max(),
-                np.abs(r_theta).max() / weight.sum(),
+                np.abs(r_primal).max(), np.abs(r_bound).max(), np.abs(r_xi).max(), np.abs(r_theta).max() / weight.sum()
             )
             if product <= tol * (1.0 + weight @ xi) and residual <= 100 * tol:
                 return self._within_bounds(theta), True
@@ -215,3 +192,78 @@ def _length(*pairs: tuple[np.ndarray, np.ndarray]) -> float:
         if down.any():
             length = min(length, float(np.min(-value[down] / change[down])))
     return length
+
+
+def linear_step_flops(problem: Problem[LinearPieces]) -> float:
+    """The same for `solve_linear`."""
+    n = problem.X.shape[1] + 1
+    return len(problem.X) * n**2 + n**3 / 3
+
+
+def solve_linear(
+    problem: Problem[LinearPieces], *, tol: float = 1e-8, max_steps: int = 150
+) -> tuple[np.ndarray, int, bool]:
+    """Solve the training problem of a model with one piece in each of two maxima.
+
+    `tol` is the largest gap between the objective and its lower bound, relative to the objective plus 1. The result is
+    theta, the number of steps, and whether it is optimal to that tolerance.
+    """
+    weight = problem.weight
+    # Rows y_k (x_k, 1): the constraints are t = xi - 1 + A v.
+    A = np.column_stack([problem.X, np.ones(len(problem.X))]) * problem.y[:, None]
+    ridge = np.append(problem.ridge / 2.0, 0.0)
+    v = np.zeros(A.shape[1])
+    xi, t = np.full(len(A), 2.0), np.ones(len(A))
+    z, eta = weight / 2.0, weight / 2.0
+    for step in range(max_steps):
+        r_t, r_xi, r_v = xi - 1.0 + A @ v - t, weight - z - eta, ridge * v - z @ A
+        product = float(z @ t + xi @ eta)
+        residual = max(np.abs(r_t).max(), np.abs(r_xi).max(), np.abs(r_v).max() / weight.sum())
+        if product <= tol * (1.0 + weight @ xi) and residual <= 100 * tol:
+            return _theta(v), step, True
+        try:
+            newton = _LinearNewton(A, ridge, t, xi, z, eta, r_t, r_xi, r_v)
+        except np.linalg.LinAlgError:
+            return _theta(v), step, False
+        _, d_xi, d_t, d_z, d_eta = newton.direction(-t * z, -xi * eta)
+        primal, dual = _length((t, d_t), (xi, d_xi)), _length((z, d_z), (eta, d_eta))
+        ahead = (t + primal * d_t) @ (z + dual * d_z) + (xi + primal * d_xi) @ (eta + dual * d_eta)
+        target = (ahead / product) ** 3 * product / (2 * len(A))
+        d_v, d_xi, d_t, d_z, d_eta = newton.direction(target - t * z - d_t * d_z, target - xi * eta - d_xi * d_eta)
+        primal = min(1.0, TO_BOUNDARY * _length((t, d_t), (xi, d_xi)))
+        dual = min(1.0, TO_BOUNDARY * _length((z, d_z), (eta, d_eta)))
+        if ridge.any():  # v is in the dual residual of a quadratic program: both must move together
+            primal = dual = min(primal, dual)
+        v, xi, t = v + primal * d_v, xi + primal * d_xi, t + primal * d_t
+        z, eta = z + dual * d_z, eta + dual * d_eta
+    return _theta(v), max_steps, False
+
+
+class _LinearNewton:
+    """The Newton system at one iterate, factored once for the predictor and the corrector."""
+
+    def __init__(self, A, ridge, t, xi, z, eta, r_t, r_xi, r_v):
+        self.A, self.t, self.xi, self.eta = A, t, xi, eta
+        self.r_t, self.r_xi, self.r_v = r_t, r_xi, r_v
+        self.D, F = z / t, eta / xi
+        self.E = self.D + F
+        H = (A.T * (self.D * F / self.E)) @ A
+        diagonal = np.diag_indices_from(H)
+        H[diagonal] += ridge
+        H[diagonal] += REGULARISATION * (1.0 + H[diagonal])
+        self.factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+
+    def direction(self, change_tz: np.ndarray, change_xe: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The step that changes the products t z and xi eta by these amounts, to first order."""
+        inner = change_tz / self.t - self.D * self.r_t
+        pull = (inner + change_xe / self.xi - self.r_xi) / self.E
+        d_v = cho_solve(self.factor, (inner - self.D * pull) @ self.A - self.r_v, check_finite=False)
+        along = self.A @ d_v
+        d_xi = pull - self.D / self.E * along
+        d_t = d_xi + along + self.r_t
+        return d_v, d_xi, d_t, change_tz / self.t - self.D * d_t, (change_xe - self.eta * d_xi) / self.xi
+
+
+def _theta(v: np.ndarray) -> np.ndarray:
+    """Parameters of the two pieces."""
+    return np.concatenate([v / 2.0, -v / 2.0])

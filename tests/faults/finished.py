@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from pipeline.execution import results
+from ldep_pipeline.execution import results
 from tests.faults import forked
 from tests.support import killing, scale_project
 
@@ -141,6 +141,8 @@ def group(folder: Path, name: str) -> str:
     if parts[:2] == [".ldep", "fits"]:
         is_study = path.suffix == ".json" and '"chosen"' in path.read_text(errors="replace")
         return f".ldep/fits/{'study' if is_study else 'fit'}{path.suffix}"
+    if parts[:2] == [".ldep", "built"]:
+        return ".ldep/built/*.json"
     if parts[0] == "report":
         return "report/report.html" if name == "report/report.html" else f"report/*{path.suffix}"
     if parts[:3] == [".dvc", "cache", "files"]:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.copies import on_path
+
 BIN = Path(sys.executable).parent
 LIMIT = 600  # seconds for one command, also on a busy machine
 IMPORTED = [
@@ -25,15 +27,15 @@ IMPORTED = [
     "mlflow.pyfunc",
     "mlflow.store.tracking.sqlalchemy_store",
     "optuna",
-    "pipeline.commands.main",
-    "pipeline.commands.score",
-    "pipeline.stages.report",
-    "pipeline.stages.fetch",
-    "pipeline.stages.impute",
-    "pipeline.stages.register",
-    "pipeline.stages.split",
-    "pipeline.stages.train",
-    "pipeline.tracking.tracker",
+    "ldep_pipeline.commands.main",
+    "ldep_pipeline.commands.score",
+    "ldep_pipeline.stages.report",
+    "ldep_pipeline.stages.fetch",
+    "ldep_pipeline.stages.impute",
+    "ldep_pipeline.stages.register",
+    "ldep_pipeline.stages.split",
+    "ldep_pipeline.stages.train",
+    "ldep_pipeline.tracking.tracker",
     "pyarrow.dataset",
     "scmrepo.git",
 ]
@@ -53,7 +55,7 @@ def environment(folder: Path) -> dict[str, str]:
     """The environment of a command in a project: its own store, key and modules."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW", "LDEP"))}
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    return {**inherited, "PATH": path, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    return {**inherited, "PATH": path, "PYTHONPATH": on_path(folder), "OMP_NUM_THREADS": "1"}
 
 
 def run(folder: Path, *command: str, until: str | None = None) -> Outcome:
@@ -96,5 +98,5 @@ def _run(command: Sequence[str], folder: Path, output: str, variables: dict[str,
     elif program == "mlflow":
         from mlflow.cli import cli as run_program
     else:
-        from pipeline.commands.main import main as run_program
+        from ldep_pipeline.commands.main import main as run_program
     sys.exit(run_program(arguments))

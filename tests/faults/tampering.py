@@ -25,9 +25,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from pipeline.common.digests import digest
-from pipeline.registry import integrity
-from pipeline.serving import served_model
+from ldep_pipeline.common.digests import digest
+from ldep_pipeline.registry import signatures
+from ldep_pipeline.serving import served_model
 from tests.faults.finished import NAME, Finished
 
 MARKER = "code-was-run"
@@ -98,7 +98,7 @@ def added_modules(project: Finished) -> None:
     folder = model_folder(project)
     for place in (folder, folder / "data", folder / "data/served", folder / "code"):
         place.mkdir(exist_ok=True)
-        for module in ("sitecustomize", "usercustomize", "conftest", "sklearn", "numpy", "ldep", "pipeline"):
+        for module in ("sitecustomize", "usercustomize", "conftest", "sklearn", "numpy", "ldep", "ldep_pipeline"):
             (place / f"{module}.py").write_text(code(project))
 
 
@@ -146,9 +146,9 @@ def everything_but_the_key(project: Finished) -> None:
     functions_in_the_pipeline(project)
     another_loader(project)
     folder = model_folder(project)
-    manifest = json.loads((folder / integrity.MANIFEST).read_text())
+    manifest = json.loads((folder / signatures.MANIFEST).read_text())
     record = project.folder / f"registry/{NAME}.json"
-    digest_of_manifest = integrity.sign(folder, manifest["model"], manifest["model_id"], FOREIGN_KEY)
+    digest_of_manifest = signatures.sign(folder, manifest["model"], manifest["model_id"], FOREIGN_KEY)
     record.write_text(json.dumps({**json.loads(record.read_text()), "manifest": digest_of_manifest}))
 
 

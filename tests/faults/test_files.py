@@ -49,6 +49,7 @@ READERS = (
     Readers("report/*", (("ldep", "publish", "published"),)),
     Readers(".ldep/fits/fit.skops", (TRAIN,), without=("mlflow.db",), repair=(REGISTER,), in_dvc=False),
     Readers(".ldep/fits/*", (TRAIN, REGISTER), in_dvc=False),
+    Readers(".ldep/built/*", (TRAIN, REGISTER), in_dvc=False),
     Readers(".ldep/studies/*", (TRAIN, REGISTER), without=(".ldep/fits",), in_dvc=False),
     Readers(".ldep/signing.key", (SCORE, REGISTER), repair=(REGISTER,), in_dvc=False),
     Readers(".ldep/locks/*", (TRAIN, REGISTER), in_dvc=False),

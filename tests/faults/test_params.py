@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common.errors import UserError, short
-from pipeline.config import params
-from pipeline.config.models import check_models
+from ldep_pipeline.common.errors import UserError, short
+from ldep_pipeline.config import params
+from ldep_pipeline.execution.model_check import check_models
 from tests.support import killing
 from tests.support.mutated_params import Mutation, mutations
 

@@ -1,6 +1,6 @@
 """An attack on the real `ldep serve`: no 5xx, no stack trace, good requests are answered meanwhile, memory is returned.
 
-`tests/pipeline/serving/test_server.py` has a part of it, for the default run.
+`tests/pipeline/server/test_server.py` has a part of it, for the default run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import psutil
 import pytest
 import requests
 
-from benchmarks.server import free_port, serving
 from tests.support import killing, malformed, registered
+from tests.support.servers import free_port, serving
 
 pytestmark = pytest.mark.fault
 REQUESTS, SOCKETS, LARGE_BODIES, LARGE_BODY = 5000, 200, 20, 100_000_000

@@ -24,13 +24,13 @@ import pytest
 import requests
 from sklearn.datasets import make_moons
 
-from benchmarks.server import free_port
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.execution import results
-from pipeline.stages import train
-from pipeline.tracking import connection, patience, runs
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.execution import results
+from ldep_pipeline.stages import train
+from ldep_pipeline.tracking import connection, runs
 from tests.support import killing, tiny, tracking_server
+from tests.support.servers import free_port
 from tests.support.tracking_server import BEHAVIOURS, TrackingServer
 
 pytestmark = pytest.mark.fault
@@ -200,7 +200,7 @@ def test_a_server_that_fails_during_training_loses_nothing(
         monkeypatch.setenv("MLFLOW_TRACKING_URI", server.url)
         began = time.monotonic()
         with monkeypatch.context() as patch:
-            patch.setattr(patience, "LIMIT", 6.0)
+            patch.setattr(connection, "LIMIT", 6.0)
             patch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
             with pytest.raises(UserError) as caught:
                 train.run("tiny", checked, tmp_path)

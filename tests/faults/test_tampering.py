@@ -6,7 +6,6 @@ the changes that leave the description of the folder as it was.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from tests.faults import forked, tampering
 from tests.faults.finished import NAME, SCORE, Finished
 from tests.faults.tampering import MARKER, Tamper
+from tests.support.servers import free_port
 
 FILE_CHANGES: dict[str, Callable[[str], Tamper]] = {
     "replaced by a pickle": tampering.replaced_by_a_pickle,
@@ -99,11 +99,19 @@ def test_no_foreign_code_runs(finished_project, name):
     assert not [problem for problem in problems if problem], "\n\n".join(filter(None, problems))
 
 
+@pytest.mark.slow
+def test_code_that_runs_is_noticed(finished_project):
+    """MLflow's own command runs the loader that a folder names: the tests above would fail if ours did."""
+    finished_project.restore()
+    tampering.another_loader(finished_project)
+    assert str(check(finished_project, *PREDICT)).startswith("FOREIGN CODE")
+
+
 def check(project: Finished, *command: str) -> str | None:
     """Run a command; say what was wrong with it."""
     is_server = command[:2] == ("ldep", "serve")
     if is_server:
-        command = (*command, "--port", free_port())
+        command = (*command, "--port", str(free_port()))
     outcome = forked.run(project.folder, *command, until="startup complete" if is_server else None)
     report = f"{' '.join(command)} ended with {outcome.code}:\n{outcome.text[-3000:]}"
     if (project.folder / MARKER).exists():
@@ -111,12 +119,6 @@ def check(project: Finished, *command: str) -> str | None:
         return f"FOREIGN CODE: {report}"
     has_traceback = "Traceback (most recent" in outcome.text and command[0] != "mlflow"
     return report if outcome.code is None or has_traceback else None
-
-
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 def test_the_documentation_names_what_mlflow_cannot_be_kept_from():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.commands.main import main
-from pipeline.data.sources import openml
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.data.sources import openml
+from tests.support import copies
 from tests.support.openml_files import fill_cache, haberman_arff, point_client_at
 from tests.support.openml_server import OpenMLServer, running
 
@@ -106,12 +106,7 @@ COPIED = (
 @pytest.fixture
 def dvc_project(project: Path) -> Path:
     """A git repository with the pipeline and two small data sets: one from a package, one from a CSV file."""
-    for name in COPIED:
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, project / name)
+    copies.copy(COPIED, project)
     values = yaml.safe_load((ROOT / "params.yaml").read_text())
     values["datasets"] = ["haberman", "mine"]
     values["data"] = {"source": "offline"}

@@ -1,4 +1,4 @@
-"""The wheel in dist/ works when it is installed into empty environments, far from the repository: `make wheel-test`."""
+"""The wheels in dist/ work in empty environments, far from the repository: `make wheel-test`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ classifiers:
 """
 
 
-def environment(folder: Path, extra: str) -> Path:
-    """Install the wheel into a new environment; return the folder of its commands."""
-    (wheel,) = (ROOT / "dist").glob("*.whl")
+def environment(folder: Path, *distributions: str) -> Path:
+    """Install wheels into a new environment; return the folder of its commands."""
+    wheels = [wheel for name in distributions for wheel in (ROOT / "dist").glob(f"{name}-*.whl")]
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     bin_ = folder / "venv/bin"
-    subprocess.run([bin_ / "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}{extra}"], check=True)
+    subprocess.run([bin_ / "pip", "install", "--quiet", "--disable-pip-version-check", *wheels], check=True)
     return bin_
 
 
@@ -42,7 +42,7 @@ def run(command: list[object], folder: Path, code: int = 0) -> str:
 
 
 def test_the_library_works_without_the_pipeline(tmp_path):
-    bin_ = environment(tmp_path, "")
+    bin_ = environment(tmp_path, "ldep")
     code = (
         "import ldep; from ldep import LDEPClassifier; from sklearn.datasets import make_moons; "
         "X, y = make_moons(200, noise=0.1, random_state=0); "
@@ -58,7 +58,7 @@ def test_the_library_works_without_the_pipeline(tmp_path):
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("pipeline")
-    return environment(folder, "[pipeline]"), folder
+    return environment(folder, "ldep", "ldep_pipeline"), folder
 
 
 def test_the_command_trains_registers_and_scores(pipeline):

@@ -13,8 +13,8 @@ import pytest
 import requests
 from mlflow.entities import Run, ViewType
 
-from pipeline.common.digests import digest
-from pipeline.execution import results
+from ldep_pipeline.common.digests import digest
+from ldep_pipeline.execution import results
 from tests.support import scale_project as project
 from tests.support.shared_server import ADMIN, Server, running
 

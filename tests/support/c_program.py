@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.serving.c_header import identifiers, to_c
-from pipeline.serving.portable import Portable
+from ldep.export import Program, identifiers, to_c
 
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
 # Cells are texts that end with a NUL, one after the other.
@@ -46,13 +45,12 @@ def compiler() -> str | None:
     return shutil.which("gcc") or shutil.which("cc")
 
 
-def build(portable: Portable, folder: Path) -> Path:
+def build(model: Program, folder: Path) -> Path:
     """Compile the program around the header of a model."""
-    (folder / "model.h").write_text(to_c(portable, "test */ model"), encoding="utf-8")
-    known = identifiers(column.name for column in portable.columns)
+    (folder / "model.h").write_text(to_c(model, "test */ model"), encoding="utf-8")
+    known = identifiers(column.name for column in model.columns)
     readers = [
-        "ldep_number" if column.kind == "numeric" else f"ldep_encode_{known[column.name]}"
-        for column in portable.columns
+        "ldep_number" if column.read == "number" else f"ldep_encode_{known[column.name]}" for column in model.columns
     ]
     return compiled(MAIN.replace("@READERS@", ", ".join(readers)), folder)
 
@@ -67,13 +65,13 @@ def compiled(source: str, folder: Path) -> Path:
     return program
 
 
-def answers(program: Path, portable: Portable, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+def answers(program: Path, model: Program, frame: pd.DataFrame) -> dict[str, np.ndarray]:
     """Send the cells as texts, numbers with all their digits; return the columns of the answers."""
-    texts = frame[[column.name for column in portable.columns]].to_numpy(dtype=object)
+    texts = frame[[column.name for column in model.columns]].to_numpy(dtype=object)
     sent = b"".join(_text(cell).encode() + b"\0" for row in texts for cell in row)
     lines = subprocess.run([program], input=sent, capture_output=True, check=True).stdout.decode().splitlines()
     table = np.array([line.split() for line in lines], dtype=np.float64).reshape(len(frame), -1)
-    width = len(portable.columns)
+    width = len(model.columns)
     return {
         "class": table[:, 0].astype(int),
         "decision": table[:, 1],

@@ -1,10 +1,9 @@
-"""A Dask cluster of separate processes, as `dask scheduler` and `dask worker` start it, that has the package alone."""
+"""A Dask cluster of separate processes, as `dask scheduler` and `dask worker` start it, with the two packages alone."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -15,13 +14,15 @@ from pathlib import Path
 
 import psutil
 
+from tests.support import copies
+
 ROOT = Path(__file__).parents[2]
 OFFLINE = ("-q", "--no-deps", "--no-build-isolation", "--no-index")
 
 
 @dataclass
 class StartedCluster:
-    """`folder` is where the processes run; `site` holds the package as a wheel installs it."""
+    """`folder` is where the processes run; `site` holds the packages as wheels install them."""
 
     folder: Path
     site: Path
@@ -53,8 +54,10 @@ class StartedCluster:
 @contextmanager
 def running_cluster(folder: Path, workers: int) -> Iterator[StartedCluster]:
     site = folder / "site"
+    sources = _sources(folder)
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", str(site), str(_sources(folder))], check=True
+        [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", str(site), sources, sources / "pipeline"],
+        check=True,
     )
     (folder / "elsewhere").mkdir()
     cluster = StartedCluster(folder / "elsewhere", site)
@@ -86,10 +89,5 @@ def _command(process: psutil.Process) -> str:
 
 def _sources(folder: Path) -> Path:
     """A copy: building a wheel leaves folders beside the sources."""
-    copy = folder / "sources"
-    copy.mkdir()
-    for name in ("ldep", "pipeline"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy / name)
-    return copy
+    copies.copy(copies.WHEEL_SOURCES, folder / "sources")
+    return folder / "sources"

@@ -20,7 +20,8 @@ import pandas as pd
 import psutil
 from mlflow.entities import ViewType
 
-from pipeline.execution import results
+from ldep_pipeline.execution import results
+from tests.support.copies import on_path
 
 BIN = Path(sys.executable).parent
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
@@ -28,7 +29,7 @@ TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
 
 def environment(folder: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_TRACKING") and k != "LDEP_N_JOBS"}
-    return {**kept, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(folder)}
+    return {**kept, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": on_path(folder)}
 
 
 def start(folder: Path, *command: str) -> subprocess.Popen[bytes]:

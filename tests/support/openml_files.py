@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.config import catalogue
-from pipeline.config.params import Data
-from pipeline.data.sources import keel
+from ldep_pipeline.config.params import Data
+from ldep_pipeline.data import catalogue
+from ldep_pipeline.data.sources import keel
 from tests.support.openml_server import description
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.reporting.own.dataset_report import DatasetReport
-from pipeline.reporting.own.metric_text import MetricText
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.report.report_data import DatasetReport
 
-ACCURACY = MetricText("accuracy", "share of rows whose class is predicted correctly")
-LOG_LOSS = MetricText("log_loss", "mean log-loss", higher_is_better=False, high=float("inf"))
+ACCURACY, LOG_LOSS = METRICS["accuracy"], METRICS["log_loss"]
 FOLDS = 5
 
 
@@ -52,7 +51,6 @@ def report(values: dict[str, list[float | None]], n_classes: int = 2, **fields: 
         "origin": "own file my.csv",
         "target": "label",
         "metric": metric,
-        "other_metrics": [],
         "results": results(values, metric.name),
         "split": "5-fold cross-validation",
         "test_share": 0.25,

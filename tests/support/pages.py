@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +49,26 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 
 
-def commands(block: Block) -> Iterator[str]:
-    """The lines of a shell block, without comments, here-documents, and what `\\` continues."""
+def commands(block: Block) -> Iterator[list[str]]:
+    """The words of each command of a shell block: also of those after `&&` and `|`, and of one that `xargs` runs."""
+    for line in _lines(block):
+        words = shlex.shlex(line, posix=True, punctuation_chars="|&;")
+        words.whitespace_split, words.commenters = True, ""
+        for is_separator, command in itertools.groupby(words, key=lambda word: not word.strip("|&;")):
+            if not is_separator:
+                yield _without_prefix(list(command))
+
+
+def _without_prefix(words: list[str]) -> list[str]:
+    """A command without the variables before it, and without `xargs`; an assignment alone has no words."""
+    if words[0] == "xargs":
+        words = list(itertools.dropwhile(lambda word: word.startswith("-") or word.isdigit(), words[1:]))
+    return list(itertools.dropwhile(lambda word: "=" in word and not word.startswith("-"), words))
+
+
+def _lines(block: Block) -> Iterator[str]:
+    """The lines of a shell block, without comments and here-documents; what `\\` continues is one line."""
     text = re.sub(r"<<'(\w+)'\n.*?^\1$", "", block.text, flags=re.MULTILINE | re.DOTALL).replace("\\\n", " ")
     for line in text.splitlines():
-        command = re.sub(r"(^|\s)#.*", "", line).strip()
-        if command:
+        if command := re.sub(r"(^|\s)#.*", "", line).strip():
             yield command

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldep.conditioning import condition
-from ldep.initialization import random_weights
-from ldep.pieces import LinearPieces
-from ldep.problem import Problem, own_group
-from ldep.samples import Samples
+from ldep.training import LinearPieces, Problem, Samples, condition, own_group, random_weights
 
 
 def noisy_samples(seed: int, m: int = 80, n: int = 3) -> Samples:

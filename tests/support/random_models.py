@@ -10,11 +10,11 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ldep import LDEPClassifier, LDEPClassifierCV
-from pipeline.encoding.columns import Nominal
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving.calibration import Sigmoid
-from pipeline.serving.served_model import ServedModel
+from ldep_pipeline.encoding.columns import Nominal
+from ldep_pipeline.serving import calibration
+from ldep_pipeline.serving.served_model import ServedModel
+from tests.support.encoders import encoder_for
+from tests.support.fitted_models import classifier
 
 CATEGORIES = ["red", "two words", "größe", "1", "2.50", "TRUE", 'say "x"??/', "a\\b", "a, b", "x\ty"]
 SPELLINGS = ["red", " red ", "Red", "two words", "two  words", "größe\u00a0", "1", "01", "+1.0", "1e0", "true", "2.5"]
@@ -34,32 +34,6 @@ SPELLINGS += [
     "other",
     "1_0",
 ]
-
-
-def member(rng: np.random.Generator, n_features: int, sizes: tuple[int, int], center: np.ndarray) -> LDEPClassifier:
-    """A model as if it were fitted."""
-    model = LDEPClassifier(*sizes)
-    model.classes_, model.n_features_in_, model.n_iter_ = np.array(["no", "yes"]), n_features, 1
-    model._set_pieces(rng.normal(size=(sum(sizes), n_features + 1)), sizes)
-    model.center_ = center
-    return model
-
-
-def classifier(rng: np.random.Generator, n_features: int, kind: str, offset: float = 0.0) -> Any:
-    """A model of the kind "single", "votes" or "refit", for features around an offset."""
-    sizes = [(3, 5), (5, 3), (1, 1), (5, 5), (4, 1)]
-    if kind == "single":
-        return member(rng, n_features, sizes[rng.integers(5)], np.full(n_features, offset))
-    count = 1 if kind == "refit" else 5
-    model = LDEPClassifierCV()
-    model.estimators_ = [
-        member(rng, n_features, sizes[k], (offset + rng.normal(size=n_features)) if offset else np.zeros(n_features))
-        for k in range(count)
-    ]
-    model.weights_ = rng.dirichlet(np.ones(count))
-    model.classes_, model.n_features_in_ = np.array(["no", "yes"]), n_features
-    model.link_, model.threshold_, model._clipped = (1.3, -0.2), 0.1 * rng.normal(), kind == "votes"
-    return model
 
 
 DATE_FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%Y-%m-%d %H:%M:%S")
@@ -112,7 +86,7 @@ def served(
             frame[name] = pd.Categorical(_dates(rng, 50, int(name.split()[0]) // 2))
     if n_numeric > 1 and rng.random() < 0.5:
         frame.iloc[:, 0] = np.nan
-    encoder = RawEncoder(encode=encode).fit(frame)
+    encoder = encoder_for(frame, encode).fit(frame)
     if encode == "one_hot":  # as if there were many categories
         rare = [replace(c, rare=c.categories[:3]) if isinstance(c, Nominal) else c for c in encoder.fitted_]
         encoder._set_columns(rare)
@@ -122,4 +96,4 @@ def served(
     pipe = Pipeline(
         [("encode", encoder), ("scale", StandardScaler().fit(X)), ("model", classifier(rng, X.shape[1], kind))]
     )
-    return ServedModel(pipe, Sigmoid(1.7, -0.3))
+    return ServedModel(pipe, calibration.Calibration(1.7, (-0.3,)))

@@ -14,10 +14,12 @@ import pandas as pd
 import yaml
 from mlflow.entities.model_registry import ModelVersion
 
-from pipeline.commands.main import main
-from pipeline.config import params
-from pipeline.registry import download
-from pipeline.stages import register
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.config import params
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import plan
+from ldep_pipeline.registry import download, final_model
+from ldep_pipeline.stages import register
 
 NAME, BASELINE = "shop", "shop-baseline"
 MODEL = f"ldep-{NAME}"
@@ -117,3 +119,9 @@ def with_candidates(*names: str, **rule: Any) -> params.Params:
     """The project's parameters, with another section `register`."""
     chosen = params.Register(candidates=list(names), **rule)
     return params.load().model_copy(update={"register_": chosen})
+
+
+def planned(model: str, values: params.Params) -> final_model.FinalModel:
+    """The final fit of a model, by the results of the project in the working folder."""
+    trained = plan.make(NAME, values, load_training_data(NAME).partition, models=[model])
+    return final_model.plan(trained, values, Path())

@@ -9,13 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config import params
-from pipeline.execution import manifest
-from pipeline.execution.results import COLUMNS, CURVE_COLUMNS
-from pipeline.fitting.metrics import METRICS
-from pipeline.reporting import scores
-from pipeline.reporting.report_data import DatasetInfo, ReportData
-from pipeline.stages.report import MEASURES
+from ldep_pipeline.config import params
+from ldep_pipeline.execution.results import COLUMNS, CURVE_COLUMNS, input_digests, seal_folder
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.report import scores
+from ldep_pipeline.report.report_data import DatasetInfo, ReportData
 
 Folds = dict[str, list[float | None]]
 """{model: its accuracy on each fold, or None if the fit failed}"""
@@ -100,7 +98,6 @@ def report_data(datasets: dict[str, Folds] = EXAMPLE, **columns: dict[str, Any])
     return ReportData(
         results=table,
         curves=pd.concat([curves(models).assign(dataset=dataset) for dataset, models in datasets.items()]),
-        measures=MEASURES,
         datasets={dataset: DatasetInfo("file my.csv", rows=10) for dataset in datasets},
     )
 
@@ -117,7 +114,7 @@ def write(root: Path, name: str, models: Folds, **columns: dict[str, Any]) -> No
     folder.mkdir(parents=True)
     results({name: models}, **columns).to_csv(folder / "results.csv", index=False, lineterminator="\n")
     curves(models).to_csv(folder / "curves.csv", index=False)
-    manifest.write(folder, root / "data", dict.fromkeys(models, ""))
+    seal_folder(folder, input_digests(name, root / "data"), dict.fromkeys(models, ""))
 
 
 def project(root: Path) -> params.Params:

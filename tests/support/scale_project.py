@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from tests.support import tiny
+from tests.support import copies, tiny
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -30,13 +30,7 @@ COPIED = (
 
 
 def make(folder: Path, **sections: Any) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in COPIED:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, folder / name)
+    copies.copy(COPIED, folder)
     tiny.prepare(folder)
     (folder / "data/own").mkdir()
     pd.read_parquet(folder / "data/imputed/tiny.parquet").to_csv(folder / "data/own/tiny.csv", index=False)
@@ -69,7 +63,7 @@ def start(folder: Path, *command: str, **environment: str) -> subprocess.Popen[s
     return subprocess.Popen(
         [str(BIN / command[0]), *command[1:]],
         cwd=folder,
-        env={**kept, "PATH": path, "PYTHONPATH": str(folder), **environment},
+        env={**kept, "PATH": path, "PYTHONPATH": copies.on_path(folder), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

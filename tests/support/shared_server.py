@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,16 +17,12 @@ from typing import Any
 
 import requests
 
+from tests.support.servers import free_port
+
 BIN = Path(sys.executable).parent
 ADMIN = ("admin", "a-long-password-of-the-admin")
 DATABASE_PASSWORD = "of-the-database"
 STARTING = 300  # seconds; a busy machine takes minutes
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_moons
 from sklearn.naive_bayes import GaussianNB
 
-from pipeline.config import params, paths
-from pipeline.data import folds
-from pipeline.stages import split
+from ldep_pipeline.config import params, paths
+from ldep_pipeline.data import folds
+from ldep_pipeline.stages import split
 
 COLUMNS = ["left", "right"]
 

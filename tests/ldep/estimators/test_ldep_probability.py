@@ -54,7 +54,7 @@ def test_the_order_of_the_rows_does_not_matter():
     order = np.random.default_rng(0).permutation(len(X))
     one = LDEPClassifier(**QUICK, probability=True).fit(X, y)
     other = LDEPClassifier(**QUICK, probability=True).fit(X[order], y[order])
-    assert one.slope_ == other.slope_
+    assert one.model_.link.slope == other.model_.link.slope
 
 
 def test_rows_without_weight_do_not_count():
@@ -62,7 +62,7 @@ def test_rows_without_weight_do_not_count():
     weight = np.repeat([1.0, 0.0], 150)
     one = LDEPClassifier(**QUICK, probability=True).fit(X, y, sample_weight=weight)
     other = LDEPClassifier(**QUICK, probability=True).fit(X[:150], y[:150])
-    assert one.slope_ == pytest.approx(other.slope_)
+    assert one.model_.link.slope == pytest.approx(other.model_.link.slope)
 
 
 def test_sparse_rows_and_monotone_features():

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.svm import SVC
 
 from ldep import DEPClassifier, RDEPClassifier
-from ldep.estimators.rdep import bootstrap
+from ldep.estimators._rdep import bootstrap
 
 
 def moons(m=120):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import onnxruntime
@@ -11,9 +13,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV, StreamingLDEPClassifier
-from ldep.export.piecewise import NotExportable, piecewise
-from tests.ldep.exact.models import random_class_votes
-from tests.support.random_models import classifier
+from ldep.export import NotExportable, fitted_model, program_of, to_c, to_onnx
+from ldep.model import FittedModel, Maxima
+from tests.support.fitted_models import classifier, random_class_votes, random_model
 
 
 def outputs(model, X: np.ndarray) -> dict[str, np.ndarray]:
@@ -97,8 +99,8 @@ def check_classes(estimator, X: np.ndarray) -> None:
 def test_votes_on_several_classes(n_classes, center):
     rng = np.random.default_rng(n_classes)
     estimator = random_class_votes(n_classes, n_classes, n_features=4)
-    for member in estimator.estimators_:
-        member.center_ = center * rng.normal(size=4)
+    members = [replace(member, center=center * rng.normal(size=4)) for member in estimator.model_.members]
+    estimator.model_ = replace(estimator.model_, members=members)
     check_classes(estimator, rng.normal(size=(300, 4)))
 
 
@@ -116,21 +118,33 @@ def test_probabilities_of_several_classes(estimator):
     check_classes(estimator.fit(X, np.array(["a", "b", "c"])[y]), X)
 
 
-def test_classes_with_different_numbers_of_pieces():
+@pytest.mark.parametrize("sizes", [(3, 2, 1), (1, 4, 1, 2)], ids=str)
+def test_classes_with_different_numbers_of_pieces(sizes):
     rng = np.random.default_rng(0)
-    model = LDEPClassifier(3, 3).fit(rng.normal(size=(30, 2)), np.arange(30) % 3)
-    smaller = model.simplify()
-    smaller.coefs_ = [slopes[: 3 - k] for k, slopes in enumerate(model.coefs_)]
-    smaller.offsets_at_center_ = model.offsets_at_center_[[0, 1, 2, 3, 4, 6]]
+    model = random_model(0, 2, sizes)
     X = rng.normal(size=(100, 2))
-    scores = [
-        (X @ slopes.T + offsets).max(axis=1)
-        for slopes, offsets in zip(smaller.coefs_, np.split(smaller.offsets_at_center_, [3, 5]))
-    ]
-    answers = outputs(smaller.to_onnx(), X)
+    member = model.model_.members[0]
+    scores = [(X @ slopes.T + offsets).max(axis=1) for slopes, offsets in zip(member.slopes, member.offsets)]
+    answers = outputs(model.to_onnx(), X)
     np.testing.assert_allclose(answers["decision"], np.column_stack(scores), atol=1e-12)
     total = answers["contributions"].sum(axis=1) + answers["bias"]
     ordered = np.sort(answers["decision"], axis=1)
+    np.testing.assert_allclose(total, ordered[:, -1] - ordered[:, -2], atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_difference_of_maxima_per_class(n_classes):
+    """Any signs combine the maxima, here two per class: no printer knows that a class has one."""
+    rng = np.random.default_rng(n_classes)
+    slopes, offsets = rng.normal(size=(2 * n_classes, 3, 4)), rng.normal(size=(2 * n_classes, 3))
+    signs = np.hstack([np.eye(n_classes), -np.eye(n_classes)])
+    maxima = replace(Maxima.of_classes(slopes, offsets, np.zeros(4)), signs=signs)
+    X = rng.normal(size=(50, 4))
+    answers = outputs(to_onnx(program_of(FittedModel.single(maxima), np.arange(n_classes))), X)
+    decision = maxima.decision(X)
+    np.testing.assert_allclose(answers["decision"], decision, atol=1e-12)
+    ordered = np.sort(decision, axis=1) if n_classes > 2 else np.column_stack([np.zeros(50), decision])
+    total = answers["contributions"].sum(axis=1) + answers["bias"]
     np.testing.assert_allclose(total, ordered[:, -1] - ordered[:, -2], atol=1e-12)
 
 
@@ -150,10 +164,23 @@ def test_a_table_without_rows():
 
 def test_other_estimators_are_refused():
     with pytest.raises(NotExportable, match="SVC cannot be exported; LDEPClassifier"):
-        piecewise(SVC())
+        fitted_model(SVC())
 
 
 def test_without_onnx_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx.helper", None)
     with pytest.raises(ImportError, match=r"install ldep\[onnx\]"):
         classifier(np.random.default_rng(0), 3, "single").to_onnx()
+
+
+def test_a_program_is_a_json_document():
+    program = program_of(classifier(np.random.default_rng(0), 3, "votes").model_, np.array(["a", "b"]))
+    content = program.to_json()
+    assert json.loads(json.dumps(content, allow_nan=False)) == {**content, "link": dict(content["link"])}
+    np.testing.assert_array_equal(content["slopes"], program.slopes)
+
+
+def test_c_is_for_two_classes():
+    model = random_model(0, 2, (2, 2, 2, 2))
+    with pytest.raises(NotExportable, match="Only a model with two classes has this form; this one has 4"):
+        to_c(program_of(model.model_, model.classes_), "four classes")

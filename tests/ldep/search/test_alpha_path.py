@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from ldep.conditioning import condition
-from ldep.initialization import quick_kmeans
-from ldep.samples import Samples
-from ldep.search.alpha_path import SharedCoordinates, follow
-from ldep.solvers import anneal
+from ldep.search._alpha_path import SharedCoordinates, follow
+from ldep.solvers import Anneal
+from ldep.training import Samples, condition, quick_kmeans
 
 
 def samples(m=150, n=6, duplicate=False):
@@ -68,7 +66,7 @@ def test_warm_starts_reach_the_objectives_of_cold_ones(penalty):
     ratios = []
     for alpha, solution in zip(alphas, follow(shared, (5, 5), alphas, np.random.default_rng(0), tol=1e-3)):
         problem, _ = shared.problem((5, 5), alpha)
-        cold = anneal.solve(problem, quick_kmeans(problem, np.random.default_rng(0)))
+        cold = Anneal().solve(problem, quick_kmeans(problem, np.random.default_rng(0)))
         ratios.append(solution.objective / cold.objective)
     assert np.mean(ratios) < 1.05
 
@@ -79,7 +77,7 @@ def test_a_linear_path_is_solved_exactly():
     for alpha, solution in zip(alphas, follow(shared, (1, 1), alphas, np.random.default_rng(0), tol=1e-2)):
         problem, _ = shared.problem((1, 1), alpha)
         start = np.zeros(problem.pieces.n_parameters)
-        assert solution.objective == pytest.approx(anneal.solve(problem, start).objective, rel=1e-6)
+        assert solution.objective == pytest.approx(Anneal().solve(problem, start).objective, rel=1e-6)
 
 
 def test_max_iter_limits_every_alpha():

@@ -6,8 +6,8 @@ from scipy import sparse
 from sklearn.datasets import make_classification, make_moons
 
 from ldep import LDEPClassifier
-from ldep.search import hold_out
-from ldep.search.hold_out import STRONGER, WEAKER, WEAKER_OF_MANY, Errors, choose_factor, split
+from ldep.search import Errors, choose_factor, hold_out
+from ldep.search._hold_out import MOST_ROWS_PER_CLASS, OF_MANY, OF_TWO, STRONGER
 
 MOONS = make_moons(300, noise=0.1, random_state=0)
 
@@ -26,8 +26,8 @@ class TestChoice:
         ("usual", "tried", "other", "chosen"),
         [
             (Errors(0.00, 0.019), None, None, 1.0),
-            (Errors(0.20, 0.300), WEAKER, Errors(0.00, 0.10), WEAKER),
-            (Errors(0.20, 0.300), WEAKER, Errors(0.00, 0.295), 1.0),
+            (Errors(0.20, 0.300), OF_TWO.weaker, Errors(0.00, 0.10), OF_TWO.weaker),
+            (Errors(0.20, 0.300), OF_TWO.weaker, Errors(0.00, 0.295), 1.0),
             (Errors(0.00, 0.300), STRONGER, Errors(0.05, 0.20), STRONGER),
             (Errors(0.00, 0.300), STRONGER, Errors(0.05, 0.40), 1.0),
         ],
@@ -35,7 +35,7 @@ class TestChoice:
     def test_one_direction_is_tried_and_taken_if_it_gains(self, usual, tried, other, chosen):
         asked = []
 
-        def errors(factor: float) -> Errors:
+        def errors(factor: float, tol: float) -> Errors:
             asked.append(factor)
             return usual if factor == 1.0 else other
 
@@ -46,36 +46,36 @@ class TestChoice:
         ("usual", "weaker", "stronger", "chosen"),
         [
             (0.019, None, None, 1.0),
-            (0.300, 0.10, 0.20, WEAKER_OF_MANY),
+            (0.300, 0.10, 0.20, OF_MANY.weaker),
             (0.300, 0.20, 0.10, STRONGER),
             (0.300, 0.295, 0.40, 1.0),
         ],
     )
     def test_both_directions_are_tried_with_more_than_two_classes(self, usual, weaker, stronger, chosen):
-        tests = {1.0: usual, WEAKER_OF_MANY: weaker, STRONGER: stronger}
+        tests = {1.0: usual, OF_MANY.weaker: weaker, STRONGER: stronger}
         asked = []
 
-        def errors(factor: float) -> Errors:
+        def errors(factor: float, tol: float) -> Errors:
             asked.append(factor)
             return Errors(0.0, tests[factor])
 
         assert choose_factor(errors, 3) == chosen
-        assert asked == ([1.0] if weaker is None else [1.0, WEAKER_OF_MANY, STRONGER])
+        assert asked == ([1.0] if weaker is None else [1.0, OF_MANY.weaker, STRONGER])
 
 
 class TestSplit:
     @pytest.mark.parametrize("counts", [(60, 19), (200, 1), (100_000, 20)])
     def test_too_few_rows_of_a_class_or_in_all_give_none(self, counts):
         own = np.repeat(np.arange(len(counts)), counts)
-        assert split(own, np.random.default_rng(0)) is None
+        assert hold_out(own, np.random.default_rng(0)) is None
 
     @pytest.mark.parametrize("counts", [(60, 20), (3000, 3000), (40, 40, 40), (2000, 2000, 2000)])
     def test_the_parts_are_disjoint_and_have_all_classes(self, counts):
         own = np.repeat(np.arange(len(counts)), counts)
-        train, test = split(own, np.random.default_rng(0))
+        train, test = hold_out(own, np.random.default_rng(0))
         assert not np.intersect1d(train, test).size
         assert set(own[train]) == set(own[test]) == set(range(len(counts)))
-        n_rows = min(len(own), hold_out.MOST_ROWS_PER_CLASS * len(counts))
+        n_rows = min(len(own), MOST_ROWS_PER_CLASS * len(counts))
         assert len(test) == round(0.25 * n_rows)
         assert len(train) == n_rows - len(test)
 
@@ -89,7 +89,7 @@ class TestEstimator:
     def test_a_penalty_that_hides_the_classes_becomes_weaker(self):
         (X, y), (X_test, y_test) = waves(800, 0), waves(800, 1)
         auto, scale = (LDEPClassifier(alpha=alpha, random_state=0).fit(X, y) for alpha in ("auto", "scale"))
-        assert auto.alpha_ == pytest.approx(WEAKER * scale.alpha_)
+        assert auto.alpha_ == pytest.approx(OF_TWO.weaker * scale.alpha_)
         assert auto.score(X_test, y_test) > scale.score(X_test, y_test) + 0.1
 
     @pytest.mark.parametrize("data", [MOONS, make_classification(400, 20, flip_y=0.3, random_state=1)])
@@ -128,6 +128,6 @@ class TestEstimator:
         X, y = make_classification(400, 10, n_informative=3, n_classes=3, flip_y=0.3, random_state=0)
         dense = LDEPClassifier(4, 4, random_state=0).fit(X, y)
         scale = LDEPClassifier(4, 4, alpha="scale", random_state=0).fit(X, y).alpha_
-        assert min(abs(dense.alpha_ / scale - factor) for factor in (WEAKER_OF_MANY, 1.0, STRONGER)) < 1e-9
+        assert min(abs(dense.alpha_ / scale - factor) for factor in (OF_MANY.weaker, 1.0, STRONGER)) < 1e-9
         as_sparse = LDEPClassifier(4, 4, random_state=0).fit(sparse.csr_array(X), y)
         assert as_sparse.alpha_ == pytest.approx(dense.alpha_)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ldep.search.cross_validation import Path
-from ldep.search.plan import Plan, check_grid, within_budget
+from ldep.search import Path, Plan, check_grid, within_budget
 
 ALPHAS = [0.01, 0.1, 1.0, 10.0, 100.0]
 

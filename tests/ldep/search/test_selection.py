@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldep.search.selection import greedy_weights, squared_error
+from ldep.search import greedy_weights, squared_error
 
 
 def problem(seed=0, candidates=6, samples=200):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldep.problem import Problem
-from ldep.solvers import ccp
+from ldep.solvers import _ccp
 from ldep.solvers._interior import Subproblem
+from ldep.training import Problem
 from tests.support.problems import convex_bound, many_class_problem, noisy_problem, random_start, with_weights
 
 
@@ -15,10 +15,10 @@ from tests.support.problems import convex_bound, many_class_problem, noisy_probl
 @pytest.mark.parametrize("seed", range(4))
 def test_solves_the_linear_program_as_highs_does(seed, make_problem):
     problem = make_problem(seed, 0.0)
-    star = ccp.subtracted_pieces(problem, random_start(problem, seed))
+    star = _ccp.subtracted_pieces(problem, random_start(problem, seed))
     theta, optimal = Subproblem(problem).solve(star)
     assert optimal
-    by_highs = convex_bound(problem, star, ccp.solve_by_highs(problem, star))
+    by_highs = convex_bound(problem, star, _ccp.solve_by_highs(problem, star))
     assert convex_bound(problem, star, theta) == pytest.approx(by_highs, abs=1e-5)
 
 
@@ -26,7 +26,7 @@ def test_solves_the_linear_program_as_highs_does(seed, make_problem):
 def test_solves_the_quadratic_program_as_clarabel_does(alpha):
     cp = pytest.importorskip("cvxpy")
     problem = noisy_problem(5, alpha)
-    star = ccp.subtracted_pieces(problem, random_start(problem))
+    star = _ccp.subtracted_pieces(problem, random_start(problem))
     theta, optimal = Subproblem(problem).solve(star)
     assert optimal
     table = cp.Variable((6, problem.X.shape[1] + 1))
@@ -46,7 +46,7 @@ def test_a_weight_of_two_is_a_repetition():
     m = len(problem.X)
     double = with_weights(problem, np.full(m, 2.0))
     twice = Problem(np.vstack([problem.X] * 2), np.tile(problem.y, 2), np.ones(2 * m), problem.pieces, problem.ridge)
-    star = ccp.subtracted_pieces(problem, random_start(problem))
+    star = _ccp.subtracted_pieces(problem, random_start(problem))
     one, other = Subproblem(double).solve(star)[0], Subproblem(twice).solve(np.tile(star, 2))[0]
     assert convex_bound(double, star, one) == pytest.approx(convex_bound(double, star, other), rel=1e-6)
 
@@ -60,19 +60,19 @@ def with_monotone(problem: Problem) -> Problem:
 @pytest.mark.parametrize("seed", range(4))
 def test_solves_the_bounded_linear_program_as_highs_does(seed):
     problem = with_monotone(noisy_problem(seed, 0.0))
-    star = ccp.subtracted_pieces(problem, random_start(problem, seed))
+    star = _ccp.subtracted_pieces(problem, random_start(problem, seed))
     theta, optimal = Subproblem(problem).solve(star)
     assert optimal
     lower, upper = problem.pieces.bounds
     assert ((theta >= lower) & (theta <= upper)).all()
-    by_highs = convex_bound(problem, star, ccp.solve_by_highs(problem, star))
+    by_highs = convex_bound(problem, star, _ccp.solve_by_highs(problem, star))
     assert convex_bound(problem, star, theta) == pytest.approx(by_highs, abs=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 30.0])
 def test_the_bounded_quadratic_program_has_no_descent_direction_inside_the_bounds(alpha):
     problem = with_monotone(noisy_problem(5, alpha))
-    star = ccp.subtracted_pieces(problem, random_start(problem))
+    star = _ccp.subtracted_pieces(problem, random_start(problem))
     theta, optimal = Subproblem(problem).solve(star)
     assert optimal
     value, rng = convex_bound(problem, star, theta), np.random.default_rng(0)

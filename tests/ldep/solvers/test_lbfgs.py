@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import rosen, rosen_der
 
-from ldep.solvers._lbfgs import minimize
+from ldep.solvers._smoothing import minimize
 
 
 def test_finds_the_minimum_of_a_curved_valley():

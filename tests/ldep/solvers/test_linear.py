@@ -5,9 +5,8 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from ldep.conditioning import condition
-from ldep.samples import Samples
-from ldep.solvers import ccp, linear
+from ldep.solvers import Ccp, solve_linear
+from ldep.training import Samples, condition
 
 
 def problem(alpha, m=120, n=5, flip=0.1, duplicate=False):
@@ -23,8 +22,8 @@ def problem(alpha, m=120, n=5, flip=0.1, duplicate=False):
 def test_the_objective_is_that_of_the_convex_concave_procedure(alpha, duplicate):
     """Its first subproblem is the whole problem."""
     data = problem(alpha, duplicate=duplicate)
-    theta, _, converged = linear.solve(data)
-    exact = ccp.solve(data, np.zeros(data.pieces.n_parameters))
+    theta, _, converged = solve_linear(data)
+    exact = Ccp().solve(data, np.zeros(data.pieces.n_parameters))
     assert converged
     assert data.objective(theta) == pytest.approx(exact.objective, rel=1e-6)
 
@@ -32,7 +31,7 @@ def test_the_objective_is_that_of_the_convex_concave_procedure(alpha, duplicate)
 def test_it_is_the_linear_svc():
     """C = 2 / alpha; both solve the same problem to about 1e-4."""
     data = problem(0.5)
-    theta, _, _ = linear.solve(data)
+    theta, _, _ = solve_linear(data)
     # In conditioned coordinates each direction has its own penalty: with unit penalties they are the SVC's.
     scaled = data.X / np.sqrt(data.ridge / 0.5)
     model = SVC(kernel="linear", C=4.0, tol=1e-8).fit(scaled, data.y, sample_weight=data.weight)
@@ -42,12 +41,12 @@ def test_it_is_the_linear_svc():
 def test_separable_data_reach_zero():
     data = problem(0.0, flip=0.0)
     data.X[:, 0] += 10 * data.y
-    theta, _, converged = linear.solve(data)
+    theta, _, converged = solve_linear(data)
     assert converged
     assert data.objective(theta) < 1e-5
 
 
 def test_too_few_steps_are_reported():
-    _, n_steps, converged = linear.solve(problem(1.0), max_steps=2)
+    _, n_steps, converged = solve_linear(problem(1.0), max_steps=2)
     assert n_steps == 2
     assert not converged

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from ldep.pieces import LinearPieces
-from ldep.solvers import smoothing
-from ldep.solvers.smooth_loss import ManyMaxima, TwoMaxima
-from ldep.solvers.smoothing import PlateauRule, SmoothedObjective
+from ldep.solvers import _smoothing
+from ldep.solvers._smooth_loss import ManyMaxima, TwoMaxima
+from ldep.solvers._smoothing import PlateauRule, SmoothedObjective
+from ldep.training import LinearPieces
 from tests.support.problems import many_class_problem, noisy_problem, random_start, with_weights
 
 PROBLEMS = pytest.mark.parametrize("make_problem", [noisy_problem, many_class_problem])
@@ -54,7 +54,7 @@ def test_weights_count_and_chunks_do_not(monkeypatch, make_problem):
     theta = random_start(problem)
     whole = SmoothedObjective(weighted, 0.5, exact_maxima=False)(theta)
     assert whole[0] > 2 * SmoothedObjective(problem, 0.5, exact_maxima=False)(theta)[0]
-    monkeypatch.setattr(smoothing, "CHUNK", 7)
+    monkeypatch.setattr(_smoothing, "CHUNK", 7)
     parts = SmoothedObjective(weighted, 0.5, exact_maxima=False)(theta)
     assert parts[0] == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(parts[1], whole[1], rtol=1e-10, atol=1e-10)

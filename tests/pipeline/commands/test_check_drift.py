@@ -7,10 +7,10 @@ import json
 import pandas as pd
 import pytest
 
-from pipeline.commands import check_drift
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.serving.request_log import RequestLog
+from ldep_pipeline.commands import score
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.server.request_log import RequestLog
 from tests.support import registered
 
 URI = f"models:/ldep-{registered.NAME}@champion"
@@ -47,7 +47,7 @@ def test_every_format_and_the_log_of_requests_give_the_same_comparison(registere
     rows = frame.astype(object).where(frame.notna(), None)
     RequestLog(tmp_path / "rows.jsonl", 10**6).append(rows, list(frame.columns))
     results = [
-        check_drift.run(URI, tmp_path / name, root=registered_project)
+        score.check_drift(URI, tmp_path / name, root=registered_project)
         for name in ("rows.csv", "rows.parquet", "rows.jsonl")
     ]
     assert results[0] == results[1] == results[2]
@@ -58,10 +58,10 @@ def test_what_cannot_be_compared_is_said(registered_project, tmp_path, monkeypat
     monkeypatch.chdir(registered_project)
     registered.rows(0).to_csv(tmp_path / "empty.csv", index=False)
     with pytest.raises(UserError, match="there are no rows to compare"):
-        check_drift.run(URI, tmp_path / "empty.csv", root=registered_project)
+        score.check_drift(URI, tmp_path / "empty.csv", root=registered_project)
     (tmp_path / "bad.csv").write_text("width,größe (cm),grade,colour\nwide,2,3,red\n")
     with pytest.raises(UserError, match=r"bad\.csv: line 2, column 'width': 'wide' is not a number"):
-        check_drift.run(URI, tmp_path / "bad.csv", root=registered_project)
+        score.check_drift(URI, tmp_path / "bad.csv", root=registered_project)
     assert main(["score", URI, str(tmp_path / "bad.csv")]) == 1
     assert "name the file to write (OUT), or add --check" in capsys.readouterr().err
     assert main(["score", URI, str(tmp_path / "bad.csv"), "out.csv", "--json", "x.json"]) == 1

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from pipeline.commands import explore
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.serving.portable import Portable, portable
-from pipeline.serving.served_model import ServedModel
+from ldep.export import Program
+from ldep_pipeline.commands import explore
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.serving.portable import program
+from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import random_models, registered
 
 CHROMIUM = shutil.which("chromium")
@@ -71,16 +72,15 @@ def codes(served: ServedModel, seed: int, count: int, shape: tuple[int, ...]) ->
     return served.numbers(frame), [[None if np.isnan(cell) else cell for cell in row] for row in raw.tolist()]
 
 
-def shortest(model: Portable, z: np.ndarray, free: np.ndarray, positive: bool) -> float:
+def shortest(model: Program, z: np.ndarray, free: np.ndarray, positive: bool) -> float:
     """The distance to the other class for a single model: least-distance programs by scipy's NNLS."""
-    parts = model.model
-    groups = np.split(np.arange(len(parts.offsets)), [parts.sizes[0, 0]])
-    own, others = (groups[1], groups[0]) if positive else (groups[0], groups[1])
-    scores, best = parts.slopes @ z + parts.offsets, np.inf
+    groups = np.split(np.arange(len(model.offsets)), [model.sizes[0, 0]])
+    own, others = groups if positive else groups[::-1]
+    scores, best = model.slopes @ z + model.offsets, np.inf
     sign = -1 if positive else 1
     for piece in own:
-        A = (parts.slopes[piece] - parts.slopes[others])[:, free]
-        b = scores[others] - scores[piece] + sign * parts.threshold
+        A = (model.slopes[piece] - model.slopes[others])[:, free]
+        b = scores[others] - scores[piece] + sign * model.thresholds[0]
         u, residual = nnls(np.vstack([A.T, b]), np.append(np.zeros(free.sum()), 1.0))
         if residual > 1e-9:
             r = np.vstack([A.T, b]) @ u - np.append(np.zeros(free.sum()), 1.0)
@@ -88,12 +88,12 @@ def shortest(model: Portable, z: np.ndarray, free: np.ndarray, positive: bool) -
     return best
 
 
-def free_features(model: Portable, row: list[float | None]) -> np.ndarray:
+def free_features(model: Program, row: list[float | None]) -> np.ndarray:
     """The features that the page may change: numbers, unless their gap is a feature."""
-    marked = {feature.column for feature in model.features if feature.kind == "missing" and row[feature.column] is None}
+    marked = {feature.column for feature in model.features if feature.step == "missing" and row[feature.column] is None}
     return np.array(
         [
-            model.columns[feature.column].kind == "numeric" and feature.kind == "value" and feature.column not in marked
+            model.columns[feature.column].read == "number" and feature.step == "value" and feature.column not in marked
             for feature in model.features
         ]
     )
@@ -108,17 +108,17 @@ def free_features(model: Portable, row: list[float | None]) -> np.ndarray:
 def test_a_browser_computes_what_python_computes(kind, encode, tmp_path):
     shape = (5, 3) if encode is None else (4, 3, 2)
     served = random_models.served(np.random.default_rng(3), kind, *shape, encode=encode)
-    model = portable(served)
+    model = program(served)
     X, rows = codes(served, 4, 200, shape)
     seen = in_browser(explore.page(model, "random"), rows, tmp_path)
     positive, decision = served.score(X)
-    contributions, bias = served.explain(X)[:2]
+    explanation = served.explain(X)
     answers = seen["answers"]
     for name, expected in (
         ("decision", decision),
-        ("probability", served.probability(X, decision)),
-        ("bias", bias),
-        ("shares", contributions),
+        ("probability", served.probability(X, decision)[:, 1]),
+        ("bias", explanation.bias),
+        ("shares", explanation.contributions),
     ):
         got = np.array([answer[name] for answer in answers])
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10, err_msg=name)
@@ -128,7 +128,7 @@ def test_a_browser_computes_what_python_computes(kind, encode, tmp_path):
     distances = [answer["distance"] for answer in answers]
     assert all(answer["flipped"] for answer in answers if answer["distance"] is not None)
     if kind != "votes":
-        Z = served.rest[:-1].transform(X) - model.model.center
+        Z = served.rest[:-1].transform(X) - model.center
         best = np.array(
             [shortest(model, z, free_features(model, row), sign) for z, row, sign in zip(Z, rows, positive)]
         )
@@ -146,7 +146,7 @@ def test_choices_change_as_in_python(encode, tmp_path):
     shape = (3, 2)
     served = random_models.served(np.random.default_rng(8), "single", *shape, encode=encode)
     _, rows = codes(served, 9, 30, shape)
-    seen = in_browser(explore.page(portable(served), "random"), rows, tmp_path)
+    seen = in_browser(explore.page(program(served), "random"), rows, tmp_path)
     frame = random_models.rows(np.random.default_rng(9), 30, *shape)
     answers = served.predict(frame, {"output": "counterfactual", "seconds": 60})
     proven = 0
@@ -164,19 +164,18 @@ def test_choices_change_as_in_python(encode, tmp_path):
 
 def test_the_page_loads_nothing_and_no_text_ends_its_script():
     served = random_models.served(np.random.default_rng(0), "votes", 2, 2)
-    model = portable(served)
+    model = program(served)
     hostile = "</script><img src=x onerror=alert(1)>"
-    model.columns[0] = replace(model.columns[0], fitted=replace(model.columns[0].fitted, name=hostile))
+    model.columns[0] = replace(model.columns[0], name=hostile)
     text = explore.page(model, hostile)
     assert hostile not in text
     assert not re.search(r"(src|href)=|https?://|@import|fetch\(", text.replace(r"img src=x", ""))
 
 
 def test_large_models_are_stored_with_seven_digits():
-    model = portable(random_models.served(np.random.default_rng(0), "single", 4, 0))
+    model = program(random_models.served(np.random.default_rng(0), "single", 4, 0))
     assert explore.as_json(model)["bits"] == 64
-    wide = model.model.__class__(**{**vars(model.model), "slopes": np.zeros((400, 100))})
-    assert explore.as_json(replace(model, model=wide))["bits"] == 32
+    assert explore.as_json(replace(model, slopes=np.zeros((400, 100))))["bits"] == 32
 
 
 def test_the_command_writes_the_page_of_a_registered_model(registered_project, tmp_path):

@@ -10,12 +10,11 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from pipeline.commands import export
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.registry import download, integrity
-from pipeline.serving import onnx_file
-from pipeline.serving.portable import portable
+from ldep_pipeline.commands import export
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.registry import download, signatures
+from ldep_pipeline.serving import mlflow_folder, portable
 from tests.support import c_program, registered
 
 URI = f"models:/ldep-{registered.NAME}@champion"
@@ -48,20 +47,22 @@ def test_onnx_gives_the_answers_of_the_registered_model(registered_project, tmp_
 def test_the_registered_folder_has_the_same_onnx_file_and_it_is_signed(registered_project, tmp_path):
     export.run(URI, tmp_path / "model.onnx", root=registered_project)
     with download.checked_copy(URI, registered_project) as folder:
-        manifest = json.loads((folder / integrity.MANIFEST).read_text())
-        assert onnx_file.FILE in manifest["files"]
+        manifest = json.loads((folder / signatures.MANIFEST).read_text())
+        assert mlflow_folder.ONNX_FILE in manifest["files"]
         frame = registered.rows(50, seed=4)
-        exported, stored = (onnx_answers(path, frame) for path in (tmp_path / "model.onnx", folder / onnx_file.FILE))
+        exported, stored = (
+            onnx_answers(path, frame) for path in (tmp_path / "model.onnx", folder / mlflow_folder.ONNX_FILE)
+        )
     np.testing.assert_array_equal(exported["decision"], stored["decision"])
     with download.checked_copy(BASELINE, registered_project) as folder:  # an SVC
-        assert not (folder / onnx_file.FILE).exists()
+        assert not (folder / mlflow_folder.ONNX_FILE).exists()
 
 
 @pytest.mark.skipif(c_program.compiler() is None, reason="gcc is missing; .ci/run installs it if it may")
 def test_the_c_header_gives_the_answers_of_the_registered_model(registered_project, tmp_path):
     export.run(URI, tmp_path / "any.name", "c", root=registered_project)
     served = download.load(URI, registered_project)
-    model = portable(served)
+    model = portable.program(served)
     c_program.build(model, tmp_path)
     (tmp_path / "model.h").write_bytes((tmp_path / "any.name").read_bytes())
     frame = registered.rows(300, seed=3)

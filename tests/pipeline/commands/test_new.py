@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.commands.main import main
-from pipeline.config import params
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.config import params
 
 ROOT = Path(__file__).parents[3]
 

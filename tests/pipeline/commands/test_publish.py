@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.commands import publish
-from pipeline.common.errors import UserError
+from ldep_pipeline.commands import publish
+from ldep_pipeline.common.errors import UserError
 
 
 @pytest.fixture

@@ -11,11 +11,12 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 
-from pipeline.commands import score
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.data.tables import Layout, parquet_table, text
-from pipeline.registry import download
+from ldep_pipeline.commands import score
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data import tables
+from ldep_pipeline.data.tables import Layout, parquet_table
+from ldep_pipeline.registry import download
 from tests.support import registered
 
 URI = f"models:/ldep-{registered.NAME}@champion"
@@ -56,7 +57,7 @@ def test_the_size_of_pieces_does_not_matter(registered_project, frame, tmp_path,
     frame.to_parquet(tmp_path / "in.parquet")
     whole = scored(registered_project, tmp_path / "in.csv", tmp_path / "whole.parquet")
     monkeypatch.setattr(parquet_table, "ROWS", 7)
-    monkeypatch.setattr(text, "BLOCK", 512)
+    monkeypatch.setattr(tables, "BLOCK", 512)
     for source in ("in.csv", "in.parquet"):
         pieces = scored(registered_project, tmp_path / source, tmp_path / "pieces.parquet")
         pd.testing.assert_frame_equal(pieces, whole)
@@ -186,7 +187,7 @@ def test_a_model_that_is_neither_registered_nor_a_folder_is_refused(registered_p
 MEASURE = """
 import sys
 from pathlib import Path
-from pipeline.commands import score
+from ldep_pipeline.commands import score
 for source in sys.argv[3:]:
     score.run(sys.argv[1], Path(source), Path(source).with_stem("out"), root=Path(sys.argv[2]))
     # Not ru_maxrss: a child's begins with its parent's.

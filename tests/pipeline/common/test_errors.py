@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from pipeline.common.errors import UserError, first_line
-from pipeline.tracking import connection
+from ldep_pipeline.common.errors import UserError, first_line
+from ldep_pipeline.tracking import connection
 
 
 @pytest.mark.parametrize(

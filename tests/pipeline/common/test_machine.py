@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from pipeline.common import machine
+from ldep_pipeline.common import machine
 
-PRINT = "import numpy; from pipeline.common import machine; print(machine.describe())"
+PRINT = "import numpy; from ldep_pipeline.common import machine; print(machine.describe())"
 
 
 def test_a_report_names_the_kernels_that_computed_it():

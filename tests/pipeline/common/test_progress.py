@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pipeline.common import progress
+from ldep_pipeline.common import progress
 
 
 class FakeClock:

@@ -10,8 +10,8 @@ import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
-from pipeline.compat import matplotlib_svg
-from pipeline.compat.matplotlib_svg import HREF, SVG
+from ldep_pipeline.compat import matplotlib_svg
+from ldep_pipeline.compat.matplotlib_svg import HREF, SVG
 
 COLOURS = {"#0b6cad": "ldep", "#c26a00": "svc", "#1d2433": "ink"}
 

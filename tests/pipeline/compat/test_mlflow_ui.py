@@ -1,4 +1,4 @@
-"""The UI that is installed with MLflow still knows the names on which `pipeline.compat.mlflow_ui` relies."""
+"""The UI that is installed with MLflow still knows the names on which `ldep_pipeline.compat.mlflow_ui` relies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from pipeline.compat import mlflow_ui
+from ldep_pipeline.compat import mlflow_ui
 
 NAMES = {
     mlflow_ui.VIEW.rstrip("."),

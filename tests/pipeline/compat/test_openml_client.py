@@ -1,4 +1,4 @@
-"""What pipeline/compat/openml_client.py uses of the openml client. These tests fail first when the client changes."""
+"""What compat/openml_client.py uses of the openml client. These tests fail first when the client changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import openml
 import pytest
 import requests
 
-from pipeline.compat import openml_client
+from ldep_pipeline.compat import openml_client
 from tests.support.openml_files import point_client_at
 
 

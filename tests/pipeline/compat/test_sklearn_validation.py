@@ -9,7 +9,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from pipeline.compat.sklearn_validation import check_parameters
+from ldep_pipeline.compat.sklearn_validation import check_parameters
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.common.errors import UserError
-from pipeline.config import catalogue, edit, params
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import params
+from ldep_pipeline.data import catalogue
 
 ROOT = Path(__file__).parents[3]
 
@@ -44,8 +45,8 @@ def comments(path: Path) -> list[str]:
 def test_the_value_changes_and_every_comment_stays(file, assignment, value):
     before = yaml.safe_load(file.read_text())
     old_comments = comments(file)
-    key, new = edit.parse(assignment)
-    edit.set_values({key: new}, file)
+    key, new = params.assignment(assignment)
+    params.set_values({key: new}, file)
     assert comments(file) == old_comments
     after = yaml.safe_load(file.read_text())
     place = after
@@ -59,10 +60,10 @@ def test_the_value_changes_and_every_comment_stays(file, assignment, value):
 
 def test_several_values_are_set_at_once_and_back_again(file):
     original = yaml.safe_load(file.read_text())
-    edit.set_values(edit.assignments(["datasets=[banana, wdbc]", "own_data.a={path: a.csv, target: t}"]), file)
-    edit.set_values({("own_data", "b"): {"path": "b.csv", "target": "t"}, ("datasets",): ["a", "b"]}, file)
+    params.set_values(params.assignments(["datasets=[banana, wdbc]", "own_data.a={path: a.csv, target: t}"]), file)
+    params.set_values({("own_data", "b"): {"path": "b.csv", "target": "t"}, ("datasets",): ["a", "b"]}, file)
     assert list(params.load(file).own_data) == ["a", "b"]
-    edit.set_values({("own_data",): {}, ("datasets",): original["datasets"]}, file)
+    params.set_values({("own_data",): {}, ("datasets",): original["datasets"]}, file)
     assert yaml.safe_load(file.read_text()) == original
 
 
@@ -81,5 +82,5 @@ def test_several_values_are_set_at_once_and_back_again(file):
 def test_a_wrong_assignment_is_one_sentence_and_changes_nothing(file, assignments, message):
     before = file.read_text()
     with pytest.raises(UserError, match=re.escape(message)):
-        edit.set_values(edit.assignments(assignments), file)
+        params.set_values(params.assignments(assignments), file)
     assert file.read_text() == before

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.config import params
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import params
 
 ROOT = Path(__file__).parents[3]
 OWN = {"path": "my.csv", "target": "label"}
 
 
 def test_the_projects_own_file_is_valid_and_needs_no_network():
-    from pipeline.config import catalogue
+    from ldep_pipeline.data import catalogue
 
     values = params.load(ROOT / "params.yaml")
     assert all(catalogue.entry(name).packaged for name in values.datasets)

@@ -14,10 +14,11 @@ import pyarrow.parquet
 import pytest
 import yaml
 
-from pipeline.common.errors import UserError
-from pipeline.config import catalogue, params
-from pipeline.data.tables import Layout
-from pipeline.data.tables import text as text_file
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import params
+from ldep_pipeline.data import catalogue, tables
+from ldep_pipeline.data.tables import Layout
+from tests.support.copies import on_path
 from tests.support.openml_files import fill_cache, haberman_arff, snapshot
 
 NAMES = [
@@ -72,7 +73,7 @@ def test_dvc_runs_no_shell_syntax_in_a_name(dvc_project):
     done = subprocess.run(
         [str(BIN / "dvc"), "repro", "--keep-going"],
         cwd=dvc_project,
-        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(dvc_project)},
+        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": on_path(dvc_project)},
         capture_output=True,
         text=True,
         check=False,
@@ -100,11 +101,15 @@ def test_a_file_of_one_endless_line_is_refused_in_bounded_memory(project, name, 
     os.truncate(path, 2**30)
     # Memory is capped: 1 GB would not fit.
     code = (
-        "import resource, sys; from pathlib import Path; from pipeline.data import tables; "
+        "import resource, sys; from pathlib import Path; from ldep_pipeline.data import frames; "
         "resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)); "
-        "tables.read_frame(Path(sys.argv[1]), 'label')"
+        "frames.read_frame(Path(sys.argv[1]), 'label')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(text_file.__file__).parents[3]), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": on_path(Path(tables.__file__).parents[4]),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     done = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, env=environment, check=False
     )
@@ -113,7 +118,7 @@ def test_a_file_of_one_endless_line_is_refused_in_bounded_memory(project, name, 
 
 
 def test_an_endless_line_in_the_cache_is_refused(server, cache, ldep, monkeypatch):
-    monkeypatch.setattr(text_file, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1000)
     fill_cache(cache, 43, "haberman", "Survival_status", haberman_arff() + b"30," * 1000)
     code, _, text = ldep("fetch", "haberman")
     assert code == 1
@@ -125,11 +130,11 @@ def test_an_endless_line_in_the_cache_is_refused(server, cache, ldep, monkeypatc
 def test_lines_may_be_long_and_many(tmp_path, monkeypatch):
     path = tmp_path / "rows"
     path.write_bytes(b"x" * 999 + b"\r\n" + b"y" * 1000 + b"\n" + b"z\r" * 3_000_000)
-    monkeypatch.setattr(text_file, "LONGEST_LINE", 1000)
-    assert sum(map(text_file.count_lines, text_file.blocks(path, Layout()))) == 2 + 3_000_000
-    monkeypatch.setattr(text_file, "LONGEST_LINE", 999)
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1000)
+    assert sum(map(tables.count_lines, tables.blocks(path, Layout()))) == 2 + 3_000_000
+    monkeypatch.setattr(tables, "LONGEST_LINE", 999)
     with pytest.raises(UserError, match="line 2 is longer than 999"):
-        list(text_file.blocks(path, Layout()))
+        list(tables.blocks(path, Layout()))
 
 
 def test_code_in_a_parquet_file_is_not_run(project, write_params, ldep, tmp_path):

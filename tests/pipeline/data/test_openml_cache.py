@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data.sources import openml
+from ldep_pipeline.data.sources import openml
 from tests.support.openml_files import assert_nothing_written, edit, fill_cache, haberman_arff, snapshot
 from tests.support.openml_server import cut_short, hang, status
 
@@ -141,7 +141,7 @@ def test_two_processes_at_once_download_once(server, cache, project):
     def start(folder: Path) -> subprocess.Popen[str]:
         folder.mkdir()
         (folder / "params.yaml").write_bytes((project / "params.yaml").read_bytes())
-        command = [sys.executable, "-m", "pipeline.commands.main", "fetch", "haberman"]
+        command = [sys.executable, "-m", "ldep_pipeline.commands.main", "fetch", "haberman"]
         root = str(Path(openml.__file__).parents[3])
         return subprocess.Popen(
             command, cwd=folder, env={**os.environ, "PYTHONPATH": root}, stderr=subprocess.PIPE, text=True

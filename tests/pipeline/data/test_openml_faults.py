@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data.sources import openml
+from ldep_pipeline.data.sources import openml
 from tests.support.openml_files import assert_nothing_written, edit, point_client_at, snapshot
 from tests.support.openml_server import cut_short, hang, hang_in_body, status, trickle
 

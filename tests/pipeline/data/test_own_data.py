@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config.params import OwnData
-from pipeline.data import own_file
+from ldep_pipeline.config.params import OwnData
+from ldep_pipeline.data import own_file
 
 CSV = "size,colour,label\n1.5,red,yes\n,blue,no\n3,?,yes\n4,red,no\n5,blue,yes\n6,red,no\n"
 
@@ -178,7 +178,7 @@ def test_a_column_of_numbers_with_a_typo_is_refused(own):
     code, text = own("size,label\n" + rows + "1O,a\n")
     assert code == 1
     assert "column 'size' is taken as nominal, although 60 of its 61 cells look like numbers" in text
-    assert "column 'size': most of its texts are numbers, but '1O' is not" in text
+    assert "column 'size': most of its strings are numbers, but '1O' is not" in text
     assert "'1O' (line 62)" in text
 
 
@@ -222,5 +222,5 @@ def test_a_folder_that_is_not_there(project, write_params, ldep):
 
 def test_the_function_needs_no_project(tmp_path):
     (tmp_path / "x.csv").write_text(CSV)
-    frame, _ = own_file.fetch("x", OwnData(path=str(tmp_path / "x.csv"), target="label"))
+    frame = own_file.fetch("x", OwnData(path=str(tmp_path / "x.csv"), target="label")).frame
     assert len(frame) == 6

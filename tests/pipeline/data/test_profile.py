@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.data.profile import Profile, profile
-from pipeline.data.tables import Layout, read_frame
-from pipeline.data.tables.guess import guess_layout
+from ldep_pipeline.data.frames import read_frame
+from ldep_pipeline.data.profile import Profile, profile
+from ldep_pipeline.data.tables import Layout
+from ldep_pipeline.data.tables.csv_table import guess_layout
 
 
 def honest_table(generator: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -141,5 +142,5 @@ def test_the_layout_of_a_csv_file_is_guessed(tmp_path, text, layout):
     [({"a": 19, "b": 81}, True), ({"a": 21, "b": 79}, False), (dict.fromkeys("abcdefghij", 10), False)],
 )
 def test_classes_are_compared_with_equal_shares(classes, unbalanced):
-    found = Profile(sum(classes.values()), "label", classes, (), 0, 0)
+    found = Profile(sum(classes.values()), "label", classes, (), 0, 0, None)
     assert found.is_unbalanced is unbalanced

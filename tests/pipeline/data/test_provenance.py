@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.data.provenance import Provenance
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data.provenance import Provenance
 
 
 def test_a_written_record_is_read_as_it_was(tmp_path):

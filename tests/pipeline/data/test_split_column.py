@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.data import folds, stage_files
+from ldep_pipeline.data import folds, stage_files
 
 ROWS = 40
 

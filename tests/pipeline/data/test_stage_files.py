@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.config import paths
-from pipeline.data import stage_files
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import paths
+from ldep_pipeline.data import stage_files
 
 GOOD = pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": pd.Categorical(["a", "b", "a"]), "label": ["x", "y", "x"]})
 
@@ -16,8 +16,8 @@ GOOD = pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": pd.Categorical(["a", "b"
     ("frame", "reason"),
     [
         (GOOD.assign(size=["1", "2", "3"]), "column 'size' is of the type"),
-        (GOOD.assign(label="x"), "the target 'label' has a gap, or only one class"),
-        (GOOD.assign(label=["x", None, "y"]), "the target 'label' has a gap, or only one class"),
+        (GOOD.assign(label="x"), "the target 'label' has a missing value, or only one class"),
+        (GOOD.assign(label=["x", None, "y"]), "the target 'label' has a missing value, or only one class"),
         (GOOD[["label"]], "no feature beside the target"),
         (GOOD[:0], "it has no rows"),
     ],

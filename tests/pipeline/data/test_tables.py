@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.data.tables import Layout, open_table, read_frame, text
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data import tables
+from ldep_pipeline.data.frames import read_frame
+from ldep_pipeline.data.tables import Layout, open_table
 
 
 @pytest.fixture
@@ -220,7 +222,7 @@ def test_words_for_missing_cells_are_reported(frame_of):
 def test_the_size_of_blocks_does_not_matter(tmp_path, monkeypatch, ending, size):
     lines = ["x,note,label", "1,plain,a", '2,"two, or', 'more ""lines""",b', "", " 3 , last ,a"]
     (tmp_path / "rows.csv").write_bytes(ending.join(lines).encode())
-    monkeypatch.setattr(text, "BLOCK", size)
+    monkeypatch.setattr(tables, "BLOCK", size)
     pieces = list(open_table(tmp_path / "rows.csv").pieces(["x", "note", "label"], ["x"]))
     rows = pd.concat([piece.to_pandas().astype(str) for piece in pieces], ignore_index=True)
     assert [cell.strip() for cell in rows["note"]] == ["plain", f'two, or{ending}more "lines"', "last"]
@@ -228,7 +230,7 @@ def test_the_size_of_blocks_does_not_matter(tmp_path, monkeypatch, ending, size)
 
 
 def test_an_error_names_the_line_also_behind_quotes_and_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 16)
+    monkeypatch.setattr(tables, "BLOCK", 16)
     (tmp_path / "rows.csv").write_text('x,label\n1,"a\nb"\n\n2,c\n3,d,e\n')
     with pytest.raises(UserError, match="line 6 has 3 cells where the header has 2"):
         list(open_table(tmp_path / "rows.csv").pieces(["x", "label"]))

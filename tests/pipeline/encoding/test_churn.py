@@ -10,9 +10,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from pipeline.data.tables import read_frame
-from pipeline.stages.impute import impute
+from ldep_pipeline.data.frames import read_frame
+from ldep_pipeline.stages.impute import impute
 from tests.support import churn
+from tests.support.encoders import encoder_for
 
 
 def test_a_linear_model_is_as_good_as_on_one_hot_columns_without_the_id(tmp_path):
@@ -30,7 +31,8 @@ def test_a_linear_model_is_as_good_as_on_one_hot_columns_without_the_id(tmp_path
         LogisticRegression(max_iter=1000),
     )
     expected = cross_val_score(by_hand, table, y, cv=folds, scoring="roc_auc").mean()
-    numbers, encoder = impute(read_frame(tmp_path / "churn.csv", churn.TARGET), encode="auto")
+    frame = read_frame(tmp_path / "churn.csv", churn.TARGET)
+    numbers, encoder = impute(frame, columns=encoder_for(frame.iloc[:, :-1]).columns)
     assert "customer_id" not in encoder.columns_
     ours = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     area = cross_val_score(ours, numbers.iloc[:, :-1].to_numpy(), y, cv=folds, scoring="roc_auc").mean()

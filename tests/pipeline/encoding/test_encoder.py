@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.stages.impute import impute
+from ldep_pipeline.data.cells import dates
+from ldep_pipeline.encoding.columns import date_features
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.stages.impute import impute
 
 FRAME = pd.DataFrame(
     {
@@ -147,3 +151,12 @@ def test_scope_fold_leaves_missing_cells_to_the_folds():
     numbers, encoder = impute(frame, scope="fold")
     assert numbers.isna().sum().tolist() == [1, 1, 0, 4, 0]
     assert np.isnan(encoder.transform(FRAME)).any()
+
+
+def test_the_features_of_a_date_are_those_of_the_calendar():
+    moments = np.arange(-719_162, 2_900_000, 997) * 86_400.0 + 3 * 3600
+    found = date_features(moments, dates.PARTS)
+    for row, moment in zip(found, moments):
+        day = dates.ORIGIN + datetime.timedelta(seconds=moment)
+        assert row.tolist() == [day.year, day.month, day.weekday(), (day - dates.ORIGIN).days, 3.0]
+    assert np.isnan(date_features(np.array([math.nan]), dates.PARTS)).all()

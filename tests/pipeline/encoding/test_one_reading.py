@@ -22,14 +22,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldep.export.graph import ROWS, Graph
-from pipeline.data.tables import Layout, open_table, read_frame
-from pipeline.encoding import cells
-from pipeline.encoding.columns import Nominal, Numeric
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.encoding.spelling import spelling_of
-from pipeline.serving import c_cells, onnx_cells, request_format
-from pipeline.serving.request_format import CSV, JSON
+from ldep.export._c import cell_reader
+from ldep.export._onnx import add_numbers
+from ldep.export._onnx_model import ROWS, Graph
+from ldep_pipeline.data import cells
+from ldep_pipeline.data.cells.spelling import spelling_of
+from ldep_pipeline.data.frames import read_frame
+from ldep_pipeline.data.tables import Layout, open_table
+from ldep_pipeline.encoding.columns import Nominal, Numeric, to_json
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.server import request_format
+from ldep_pipeline.server.request_format import CSV, JSON
+from ldep_pipeline.serving.portable import READING, steps_of
 from tests.support import c_program
 
 WORDS = ["red", " red", "blue ", "a,b", "a;b", 'say "x"', "it's", "größe", "None", "NA", "none", "?", "", "two words"]
@@ -113,7 +117,7 @@ def files(folder: Path, column: list[Cell]) -> dict[str, tuple[Path, Layout]]:
 
 def encoder_of(categories: list[str] | None) -> RawEncoder:
     column = Numeric("c") if categories is None else Nominal("c", tuple(categories))
-    return RawEncoder.of_columns([(column, math.nan)])
+    return RawEncoder(impute=False, columns=[to_json(column)]).fit(pd.DataFrame())
 
 
 def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
@@ -126,7 +130,8 @@ def codes_in_onnx(column: list[Cell], declared: list[list[str]]) -> np.ndarray:
     """The codes of the same texts in several columns, each with its own categories."""
     graph = Graph()
     texts = graph.input("texts", np.dtype(object), [ROWS, len(declared)])
-    codes = onnx_cells.add_codes(graph, texts, declared)
+    columns = [steps_of(Nominal("c", tuple(categories)))[0] for categories in declared]
+    codes = add_numbers(graph, texts, columns, READING)
     graph.output(codes, "codes", np.float64, [ROWS, len(declared)])
     content = graph.model("codes", "", {}).SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -146,7 +151,7 @@ C_READER = (
 #include <stdlib.h>
 #include <string.h>
 """
-    + c_cells.READER
+    + cell_reader(READING)
     + """
 int main(void)
 {

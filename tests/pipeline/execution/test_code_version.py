@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from pipeline.execution import code_version
+from ldep_pipeline.execution import code_version
 
 
 def test_an_installed_package_counts_by_the_version_of_its_distribution(tmp_path, monkeypatch):

@@ -16,11 +16,10 @@ import psutil
 import pytest
 from mlflow.entities import ViewType
 
-from pipeline.common.errors import UserError
-from pipeline.execution import results
-from pipeline.execution.inputs import load_training_data
-from pipeline.execution.pools import dask_cluster
-from pipeline.stages import train
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import dask_cluster, results
+from ldep_pipeline.stages import train
 from tests.support import killing, tiny
 from tests.support.dask_cluster import StartedCluster, running_cluster
 
@@ -90,7 +89,7 @@ def test_tables_and_tracked_runs_are_the_same_as_locally(started, database, tmp_
     assert "whoever can reach it can run code on its workers" in caplog.text
     assert len(tracked(root)) == 3
     with distributed.Client(started.address, set_as_default=False) as client:
-        where = client.run(lambda: __import__("pipeline").__file__)
+        where = client.run(lambda: __import__("ldep_pipeline").__file__)
         assert len(where) == 2
         assert all(file.startswith(str(started.site)) for file in where.values())
     assert {path.name for path in started.folder.iterdir() if path.suffix != ".log"} == {"scheduler.json"}

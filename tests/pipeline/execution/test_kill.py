@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -14,14 +13,13 @@ import psutil
 import pytest
 import yaml
 
-from tests.support import killing, tiny
+from tests.support import copies, killing, tiny
 
 ROOT = Path(__file__).parents[3]
 
 
 def make(folder: Path) -> Path:
-    for name in ("pipeline", "ldep"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copies.copy(copies.SOURCES, folder)
     tiny.prepare(folder)
     tiny.write(folder, tracking={"experiment": "suite"}, execution={"n_jobs": 2})
     return folder

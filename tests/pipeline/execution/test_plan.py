@@ -10,8 +10,8 @@ from typing import Any
 import optuna
 import pytest
 
-from pipeline.data import folds
-from pipeline.execution import code_version, plan
+from ldep_pipeline.data import folds
+from ldep_pipeline.execution import code_version, plan
 from tests.support import tiny
 
 OUTER = "sklearn.ensemble.BaggingClassifier"
@@ -57,7 +57,10 @@ def key(**entry: Any) -> str:
 def test_the_code_of_a_class_inside_the_parameters_counts(edited, entry):
     before = key(**entry)
     assert key(**entry) == before
-    edited.write_text(edited.read_text() + "# changed\n")
+    edited.write_text(edited.read_text() + "# a comment\n")
+    code_version.code_digest.cache_clear()
+    assert key(**entry) == before
+    edited.write_text(edited.read_text() + "CHANGED = 1\n")
     code_version.code_digest.cache_clear()
     assert key(**entry) != before
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import matthews_corrcoef
 
-from pipeline.common.errors import UserError
-from pipeline.config.params import check
-from pipeline.execution import manifest, results
-from pipeline.fitting.metrics import METRICS, Metric
-from pipeline.stages import train
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config.params import check
+from ldep_pipeline.execution import results
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.stages import train
 from tests.support import reported, tiny
 
 
@@ -32,7 +30,8 @@ def test_tables_of_several_data_sets_are_read_and_written_without_losing_a_digit
     for name in ("one", "two"):
         reported.write(tmp_path, name, {"svc": rng.random(40).tolist()})
     texts = [(tmp_path / f"results/{name}/results.csv").read_text() for name in ("one", "two")]
-    results.write_table(results.read_all(["one", "two"], tmp_path / "results"), tmp_path / "all.csv")
+    tables = [results.read(name, tmp_path / "results") for name in ("one", "two")]
+    results.write_table(pd.concat(tables, ignore_index=True), tmp_path / "all.csv")
     assert (tmp_path / "all.csv").read_text() == texts[0] + texts[1].partition("\n")[2]
 
 
@@ -61,35 +60,27 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
     return lambda text: text.replace(old, new, 1)
 
 
-DAMAGE = {
-    "breaks off in its last row": cut_in_the_middle,
-    f"has {len(METRICS)} rows of {2 * len(METRICS)}": without_last_rows,
-    "mine lacks a fold below 1": without_fold_0,
-    "unknown column 'modell', did you mean 'model'?": replaced("model", "modell"),
-    "the column 'source' is missing": lambda text: text.replace(",source,", ",", 1).replace(",file,", ","),
-    "row 2: accuracy is not a number from 0 to 1": replaced("0.75", "75"),
-    "row 5: f1_macro is not a number from 0 to 1": replaced("f1_macro,0.75", "f1_macro,three"),
-    "an unknown metric": replaced("accuracy", "acuracy"),
-    "status is neither ok nor failed": replaced(",ok,", ",fine,"),
-    "settings is not a JSON object": replaced("{}", "{"),
-    "appears twice": last_row_twice,
-    "has no rows": header_only,
-}
+DAMAGE = [
+    *(cut_in_the_middle, without_last_rows, without_fold_0, header_only, last_row_twice),
+    replaced("model", "modell"),
+    replaced("0.75", "0.76"),
+    replaced("accuracy", "acuracy"),
+    replaced(",ok,", ",fine,"),
+]
 
 
-@pytest.mark.parametrize("message", DAMAGE)
-def test_a_damaged_table_is_refused_with_the_command_that_makes_it_again(folder, message):
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_table_is_refused_with_the_command_that_makes_it_again(folder, damage):
     path = folder / "mine/results.csv"
-    path.write_text(DAMAGE[message](path.read_text()))
-    with pytest.raises(UserError, match=re.escape(message)) as caught:
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(UserError, match="is not as `ldep train mine` wrote it; run `ldep train mine` again") as caught:
         results.read("mine", folder)
     assert str(path) in str(caught.value)
-    assert "un `ldep train mine` again" in str(caught.value)
 
 
 def test_a_table_of_another_data_set_is_refused(folder):
     (folder / "mine").rename(folder / "other")
-    with pytest.raises(UserError, match="holds mine, not other; run `ldep train other` again"):
+    with pytest.raises(UserError, match=r"checksum does not match.*run `ldep train other` again"):
         results.read("other", folder)
 
 
@@ -98,30 +89,21 @@ def test_without_results_the_stage_to_run_is_named(tmp_path):
         results.read("mine", tmp_path)
 
 
-def test_the_bounds_of_a_value_are_those_of_its_metric(tmp_path, monkeypatch):
-    monkeypatch.setitem(METRICS, "mcc", Metric("correlation", matthews_corrcoef, low=-1))
-    reported.write(tmp_path, "mine", {"svc": [0.5, 0.75]})
-    path = tmp_path / "results/mine/results.csv"
-    text = path.read_text()
-    path.write_text(text.replace("mcc,0.5", "mcc,-0.5"))
-    manifest.write(path.parent, tmp_path / "data", {})
-    assert -0.5 in results.read("mine", tmp_path / "results")["value"].tolist()
-    path.write_text(text.replace("mcc,0.5", "mcc,-1.5"))
-    with pytest.raises(UserError, match=f"row {list(METRICS).index('mcc') + 2}: mcc is not a number from -1 to 1"):
-        results.read("mine", tmp_path / "results")
-    path.write_text(text.replace("roc_auc,0.5", "roc_auc,-0.5"))
-    with pytest.raises(UserError, match="row 6: roc_auc is not a number from 0 to 1"):
-        results.read("mine", tmp_path / "results")
+def test_results_with_other_metrics_are_refused(folder, monkeypatch):
+    """Somebody has added a metric to the code since."""
+    results.read("mine", folder)
+    monkeypatch.setitem(METRICS, "mcc", METRICS["accuracy"])
+    with pytest.raises(UserError, match=r"results\.csv was written by another version of the code.*`ldep train mine`"):
+        results.read("mine", folder)
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"), [(None, "is missing"), (b"", "cannot be read"), (b"PAR1", "cannot be")]
-)
-def test_decision_values_that_cannot_be_read_are_named_with_the_stage(folder, content, problem):
-    if content is not None:
-        (folder / "mine/decisions.parquet").write_bytes(content)
-    with pytest.raises(UserError, match=rf"decisions\.parquet {problem}.*run `ldep train mine`"):
-        results.read_decisions("mine", folder)
+@pytest.mark.parametrize("content", [None, b"", b"PAR1"])
+def test_decision_values_that_cannot_be_read_are_named_with_the_stage(trained, content):
+    path = trained / "results/tiny/decisions.parquet"
+    path.unlink() if content is None else path.write_bytes(content)
+    problem = "is missing" if content is None else "is not as `ldep train tiny` wrote it"
+    with pytest.raises(UserError, match=rf"decisions\.parquet {problem}.*run `ldep train tiny`"):
+        results.read_decisions("tiny")
 
 
 @pytest.fixture
@@ -193,9 +175,8 @@ def test_boundaries_of_an_earlier_run_do_not_stay(trained):
 
 
 def test_results_of_other_settings_are_refused(trained):
-    folder = Path("results/tiny")
-    manifest.check_settings(folder, ["svc", "ldep"], tiny.checked())  # nothing is known of ldep: it was not trained
+    results.check_settings("tiny", tiny.checked())  # nothing is known of ldep: it was not trained
     values = tiny.values()
     values["classifiers"]["svc"]["params"] = {"C": 10.0}
     with pytest.raises(UserError, match=r"results/tiny: svc was trained with other settings"):
-        manifest.check_settings(folder, ["svc"], check(values))
+        results.check_settings("tiny", check(values))

@@ -13,22 +13,21 @@ from typing import Any
 
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.data import folds
-from pipeline.execution import plan, pools
-from pipeline.execution.inputs import load_training_data
-from pipeline.execution.listeners import BackgroundListener, Listener
-from pipeline.execution.plan import Plan
-from pipeline.execution.pools import Call, Pool
-from pipeline.execution.scheduler import Scheduler
-from pipeline.fitting.training_data import TrainingData
-from pipeline.stages import train
-from pipeline.tracking import tracker
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data import folds
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import plan, pools
+from ldep_pipeline.execution.plan import TrainingPlan
+from ldep_pipeline.execution.pools import Call, Pool
+from ldep_pipeline.execution.scheduler import BackgroundListener, Listener, Scheduler
+from ldep_pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.stages import train
+from ldep_pipeline.tracking import tracker
 from tests.support import tiny
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingPlan:
     tiny.prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
     return plan.make("tiny", tiny.checked(), folds.read("tiny"))
@@ -37,7 +36,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 class Waiting(Listener):
     """Handles its first event until all fits are in the store."""
 
-    def __init__(self, made: Plan) -> None:
+    def __init__(self, made: TrainingPlan) -> None:
         self.made, self.heard = made, []
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:

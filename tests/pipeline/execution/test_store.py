@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.execution import results, stored_fits
-from pipeline.execution.store import Store
-from pipeline.stages import train
+from ldep_pipeline.execution import results
+from ldep_pipeline.execution.store import DECISIONS, Store
+from ldep_pipeline.stages import train
 from tests.support import tiny
 
 KEY, OTHER = "ab" * 32, "cd" * 32
@@ -95,8 +95,8 @@ def test_decision_values_that_are_no_numbers_count_as_missing(tmp_path, values, 
     if values is not None:
         np.save(content, values, allow_pickle=True)
     store = Store(tmp_path)
-    store.put(KEY, RECORD, {stored_fits.DECISIONS: content.getvalue()})
-    assert stored_fits.load(store, KEY) is None
+    store.put(KEY, RECORD, {DECISIONS: content.getvalue()})
+    assert store.get_fit(KEY) is None
     assert f"the decision values of fit {KEY} are no array of numbers" in caplog.text
 
 

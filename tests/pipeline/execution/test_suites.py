@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import params
-from pipeline.execution import affordable, suites
+from ldep_pipeline.config import params
+from ldep_pipeline.execution import suites
 
 ROOT = Path(__file__).parents[3]
 
@@ -41,7 +41,7 @@ def test_something_is_left_whatever_the_size(project):
 
 def test_twice_the_rows_cost_a_kernel_svc_four_times_as_much(project):
     entry = project.classifiers["rbf_svc"]
-    seconds = [affordable.fit_seconds(entry, rows, 20) for rows in (20_000, 40_000)]
+    seconds = [suites.fit_seconds(entry, rows, 20) for rows in (20_000, 40_000)]
     assert seconds[1] / seconds[0] == pytest.approx(4, rel=0.01)
 
 
@@ -49,19 +49,19 @@ def test_exact_ccp_counts_only_within_its_budget(project):
     """Where exact CCP would exceed the budget, the annealed solver is used, and counts."""
     entry = project.classifiers["ldep_paper"]
     assert entry.budget is not None
-    assert affordable.fit_seconds(entry, 300, 5) <= entry.budget.seconds
-    assert affordable.fit_seconds(entry, 20_000, 40) < 5
+    assert suites.fit_seconds(entry, 300, 5) <= entry.budget.seconds
+    assert suites.fit_seconds(entry, 20_000, 40) < 5
 
 
 def test_the_budget_of_ebm_counts_while_tuning_too(project):
     """On wide data ranking the pairs of features would take longer than everything else."""
     entry = project.classifiers["ebm_tuned"]
     assert entry.budget is not None
-    assert affordable.fit_seconds(entry, 2600, 1500) < entry.budget.seconds
-    assert affordable.trial_seconds(entry, project.tuning, 2600, 1500) < entry.budget.seconds
-    assert affordable.fit_seconds(entry, 4000, 50) < 5
+    assert suites.fit_seconds(entry, 2600, 1500) < entry.budget.seconds
+    assert suites.trial_seconds(entry, project.tuning, 2600, 1500) < entry.budget.seconds
+    assert suites.fit_seconds(entry, 4000, 50) < 5
 
 
 def test_a_class_that_nobody_has_measured_has_an_estimate_too(project):
     entry = project.classifiers["rbf_svc"].model_copy(update={"class_": "some.Other"})
-    assert 0 < affordable.fit_seconds(entry, 1000, 10) < 10
+    assert 0 < suites.fit_seconds(entry, 1000, 10) < 10

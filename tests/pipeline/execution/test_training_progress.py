@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from pipeline.common import progress
-from pipeline.data import folds
-from pipeline.execution import plan, training_progress
-from pipeline.execution.estimate import Estimate
-from pipeline.execution.training_progress import LogProgress
-from pipeline.stages import train
+from ldep_pipeline.common import progress
+from ldep_pipeline.data import folds
+from ldep_pipeline.execution import plan, training_progress
+from ldep_pipeline.execution.training_progress import LogProgress, RemainingWork
+from ldep_pipeline.stages import train
 from tests.pipeline.common.test_progress import FakeClock
 from tests.support import tiny
 
@@ -37,7 +36,7 @@ def clock() -> FakeClock:
 def shown(root, clock, caplog) -> LogProgress:
     caplog.set_level(logging.INFO)
     made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
-    return LogProgress(made, Estimate(made, 2, workers=2), clock)
+    return LogProgress(made, RemainingWork(made, 2, workers=2), clock)
 
 
 def record(seconds: float, accuracy: float, tuning: dict[str, float] | None = None) -> dict:
@@ -101,7 +100,7 @@ def test_a_finished_model_breaks_the_silence(shown, clock, caplog):
 
 def test_measured_fits_correct_the_estimates_of_other_models(root):
     made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
-    estimate = Estimate(made, 2, workers=1)
+    estimate = RemainingWork(made, 2, workers=1)
     work = estimate.models
     others = [work[model].seconds_left(1.0) for model in ("ldep", "ldep_cv")]
     work["svc"].expected_fit = 100.0
@@ -111,7 +110,7 @@ def test_measured_fits_correct_the_estimates_of_other_models(root):
 
 def test_a_quick_fit_says_little_about_slow_ones(root):
     made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
-    estimate = Estimate(made, 2, workers=1)
+    estimate = RemainingWork(made, 2, workers=1)
     work = estimate.models
     others = [work[model].seconds_left(1.0) for model in ("ldep", "ldep_cv")]
     estimate.fit_finished("svc", 0, record(0.2, 0.9), stored=False)  # 20 times as long as estimated

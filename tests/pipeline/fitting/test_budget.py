@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.execution import plan
-from pipeline.execution.inputs import load_training_data
-from pipeline.fitting import models
-from pipeline.fitting.budget import ccp_seconds, ebm_seconds, estimated_seconds
-from pipeline.fitting.specs import Classifier
-from pipeline.fitting.trial import fit_inner_model
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import plan
+from ldep_pipeline.fitting import models
+from ldep_pipeline.fitting.budget import ccp_seconds, ebm_seconds, estimated_seconds
+from ldep_pipeline.fitting.specs import Classifier
+from ldep_pipeline.fitting.trial import fit_inner_model
 from tests.support import tiny
 
 BOUNDED = {"outer_bags": 2, "max_rounds": 250, "interactions": 5}

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from ldep.search.vote_ensemble import member_votes
-from pipeline.common.errors import UserError
-from pipeline.config.params import check
-from pipeline.execution import plan
-from pipeline.execution.inputs import load_training_data
-from pipeline.fitting import ensemble, models, study, trial
-from pipeline.fitting.ensemble import Candidate
-from pipeline.fitting.partition import Partition, stratified_folds
-from pipeline.fitting.specs import Classifier, Impute
-from pipeline.fitting.training_data import TrainingData
+from ldep.estimators import member_votes
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config.params import check
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import plan
+from ldep_pipeline.fitting import ensemble, models, study, trial
+from ldep_pipeline.fitting.ensemble import Candidate
+from ldep_pipeline.fitting.specs import Classifier, Impute
+from ldep_pipeline.fitting.training_data import Partition, TrainingData, stratified_folds
 from tests.support import tiny
 
 TREE = {"class": "sklearn.tree.DecisionTreeClassifier", "search": {"max_depth": {"low": 1, "high": 6}}, "trials": 6}

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from optuna.trial import TrialState
 
-from pipeline.config import paths
-from pipeline.config.params import check
-from pipeline.execution import plan
-from pipeline.execution.inputs import load_training_data
-from pipeline.fitting import models, study, trial
-from pipeline.fitting.metrics import METRICS
+from ldep_pipeline.config import paths
+from ldep_pipeline.config.params import check
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import plan
+from ldep_pipeline.fitting import models, study, trial
+from ldep_pipeline.metrics.metric import METRICS
 from tests.support import tiny
 
 

@@ -20,13 +20,12 @@ import mlflow
 import pytest
 import yaml
 
-from benchmarks import server
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.config import params
-from pipeline.registry import download, integrity, signing_key
-from pipeline.stages import register
-from tests.support import registered
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import params
+from ldep_pipeline.registry import download, signatures
+from ldep_pipeline.stages import register
+from tests.support import registered, servers
 from tests.support.registered import stored_files
 
 NAME, MODEL = registered.NAME, registered.MODEL
@@ -54,17 +53,17 @@ def append(name: str) -> Callable[[Path], None]:
 
 
 def damage_manifest(folder: Path) -> None:
-    (folder / integrity.MANIFEST).write_text("[]")
+    (folder / signatures.MANIFEST).write_text("[]")
 
 
 def sign_with_another_key(folder: Path) -> None:
-    manifest = json.loads((folder / integrity.MANIFEST).read_text())
-    integrity.sign(folder, manifest["model"], manifest["model_id"], b"of somebody else, and long enough")
+    manifest = json.loads((folder / signatures.MANIFEST).read_text())
+    signatures.sign(folder, manifest["model"], manifest["model_id"], b"of somebody else, and long enough")
 
 
 def sign_for_another_model(folder: Path) -> None:
-    model_id = json.loads((folder / integrity.MANIFEST).read_text())["model_id"]
-    integrity.sign(folder, "ldep-other", model_id, signing_key.read())
+    model_id = json.loads((folder / signatures.MANIFEST).read_text())["model_id"]
+    signatures.sign(folder, "ldep-other", model_id, signatures.read_key())
 
 
 @pytest.mark.parametrize(
@@ -76,9 +75,9 @@ def sign_for_another_model(folder: Path) -> None:
         (append("requirements.txt"), "files were changed after registration: requirements.txt"),
         (append("new.txt"), "files were added after registration: new.txt"),
         (lambda folder: (folder / "MLmodel").unlink(), "files were lost after registration: MLmodel"),
-        (lambda folder: (folder / integrity.MANIFEST).unlink(), "it has no signature"),
+        (lambda folder: (folder / signatures.MANIFEST).unlink(), "it has no signature"),
         (damage_manifest, "its signature cannot be read"),
-        (append(integrity.MANIFEST), "^"),
+        (append(signatures.MANIFEST), "^"),
         (sign_with_another_key, "this project did not sign it"),
         (sign_for_another_model, "its files belong to ldep-other"),
         (shutil.rmtree, "its files are lost"),
@@ -174,7 +173,7 @@ def test_a_key_that_several_clones_share_is_used(folder, tmp_path, monkeypatch):
     Path(f"registry/{NAME}.json").unlink()
     Path(".ldep/signing.key").rename(tmp_path / "team.key")
     refused("this project has no signing key")
-    monkeypatch.setenv(signing_key.VARIABLE, str(tmp_path / "team.key"))
+    monkeypatch.setenv(signatures.VARIABLE, str(tmp_path / "team.key"))
     assert download.load(URI).predict(registered.rows(3))
 
 
@@ -189,7 +188,7 @@ def test_the_key_is_the_owners_alone_and_a_damaged_one_is_reported(folder):
 def test_bytecode_that_mlflow_leaves_beside_shipped_code_is_no_change(trained_project):
     register.run(NAME, registered.with_candidates("ldep", ship_code=True))
     folder = stored_files(MODEL, "1")
-    cache = folder / "code/pipeline/serving/__pycache__"
+    cache = folder / "code/ldep_pipeline/serving/__pycache__"
     cache.mkdir()
     (cache / "calibration.cpython-311.pyc").write_bytes(b"anything: it is never run")
     assert download.load(URI).predict(registered.rows(3))
@@ -216,7 +215,7 @@ def test_a_lost_or_damaged_database_is_reported(tmp_path, command, content):
     if content is not None:
         database.write_bytes(content)
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    program = [sys.executable, "-m", "pipeline.commands.main", *command]
+    program = [sys.executable, "-m", "ldep_pipeline.commands.main", *command]
     done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout
     expected = {None: "mlflow.db does not exist; run this in the project's folder", b"": f"there is no model {URI}"}
@@ -257,11 +256,11 @@ def test_through_a_tracking_server_the_same_checks_apply_and_no_download_is_left
 ):
     values = registered.with_candidates("ldep")
     values = values.model_copy(update={"tracking": params.Tracking(experiment="by-a-server")})
-    port = server.free_port()
+    port = servers.free_port()
     database = f"sqlite:///{trained_project}/mlflow.db"
     command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", database, "--workers", "1"]
     command += ["--artifacts-destination", "stored", "--port", str(port)]
-    with server.started(trained_project, port, command) as (url, _):
+    with servers.started(trained_project, port, command) as (url, _):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
         (tmp_path / "scratch").mkdir()

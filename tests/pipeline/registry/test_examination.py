@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.fitting.fit import FitTask
-from pipeline.fitting.partition import Partition
-from pipeline.fitting.specs import Classifier, Impute
-from pipeline.fitting.training_data import TrainingData
-from pipeline.registry.examination.examine import examine_fold
-from pipeline.registry.examination.subject import Subject
+from ldep_pipeline.fitting.fit import FitTask
+from ldep_pipeline.fitting.specs import Classifier, Impute
+from ldep_pipeline.fitting.training_data import Partition, TrainingData
+from ldep_pipeline.registry.examination import examine_fold
+from ldep_pipeline.registry.examination.subject import Subject
 
 LDEP = {"class": "ldep.LDEPClassifier", "params": {"r1": 2, "r2": 2, "alpha": 0.1}}
+VOTE = {"class": "ldep.LDEPClassifierCV", "params": {"pieces": [[1, 1], [2, 2]], "alphas": [0.1, 1.0], "cv": 3}}
 FOREST = {"class": "sklearn.ensemble.RandomForestClassifier", "params": {"n_estimators": 20}}
 
 
@@ -44,6 +44,7 @@ def test_the_column_that_decides_comes_first_with_any_model_and_any_number_of_cl
     assert list(record["importance"]["columns"]) == ["size", "colour"]
     assert [point["rows"] for point in record["learning_curve"]] == [15, 45, 150]
     assert record["learning_curve"][-1]["score"] > 0.9
+    assert len(record["rows"]["typical"]) == 3
     for row in record["rows"]["typical"]:
         assert row["predicted"] == row["truth"]
         assert {item["column"] for item in row["columns"]} == {"size", "colour"}
@@ -53,9 +54,13 @@ def test_the_column_that_decides_comes_first_with_any_model_and_any_number_of_cl
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_exact_parts_sum_to_the_difference_from_the_mean_row(n_classes):
-    rows = examine(LDEP, n_classes)["rows"]
+@pytest.mark.parametrize("entry", [LDEP, VOTE])
+def test_exact_parts_sum_to_the_difference_from_the_mean_row(entry, n_classes):
+    record = examine(entry, n_classes)
+    assert record["importance"]["method"] == "shares"
+    rows = record["rows"]
     assert rows["exact"]
+    assert rows["typical"]
     for row in [*rows["typical"], *rows["wrong"]]:
         total = sum(item["part"] for item in row["columns"]) + row["rest"]
         assert total == pytest.approx(row["margin"] - row["start"], abs=1e-9)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config import params
-from pipeline.execution import results
-from pipeline.execution.full_study import tune_on_all_rows
-from pipeline.execution.inputs import load_training_data
-from pipeline.fitting.budget import ccp_seconds
-from pipeline.registry import final_model, selection
+from ldep_pipeline.config import params
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.execution import results
+from ldep_pipeline.execution.scheduler import tune_on_all_rows
+from ldep_pipeline.fitting.budget import ccp_seconds
+from ldep_pipeline.registry import final_model, selection
 from tests.support import registered, tiny
 
 NAME = registered.NAME
@@ -47,7 +47,7 @@ def test_the_solver_is_that_of_the_cross_validation(trained_project):
     }
     values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
     checked = params.check({**values, "models": ["exact"], "classifiers": {"exact": entry}})
-    assert final_model.plan(NAME, "exact", checked, Path()).settings["solver"] == "ccp"
+    assert registered.planned("exact", checked).settings["solver"] == "ccp"
 
 
 def test_after_another_cross_validation_a_version_has_its_numbers(trained_project):
@@ -57,7 +57,7 @@ def test_after_another_cross_validation_a_version_has_its_numbers(trained_projec
     works = []
     for trials in (1, 2):
         checked = params.check({**values, "classifiers": {"ldep": {**entry, "trials": trials}}})
-        works.append(final_model.plan(NAME, "ldep", checked, Path()))
+        works.append(registered.planned("ldep", checked))
     assert works[0].settings == works[1].settings
     assert works[0].key != works[1].key
 
@@ -69,7 +69,7 @@ def test_only_a_model_without_calibrated_probabilities_gets_a_sigmoid(trained_pr
     decisions = results.read_decisions(NAME)
     monkeypatch.setattr(results, "read_decisions", lambda *_: decisions.assign(ldep_cv=decisions["linear"]))
     for model, has_sigmoid in {"ldep_cv": False, "linear": True}.items():
-        fitted = final_model.fit(final_model.plan(NAME, model, checked, Path()), checked, Path())
+        fitted = final_model.fit(registered.planned(model, checked), checked, Path())
         assert (fitted.link is not None) == has_sigmoid
 
 
@@ -77,7 +77,7 @@ def test_a_tuned_winner_takes_the_settings_of_a_study_of_all_rows(trained_projec
     entry = {**tiny.values()["classifiers"]["ldep"], "trials": 2}
     values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}
     checked = params.check({**values, "models": ["ldep"], "classifiers": {"ldep": entry}, "execution": {"n_jobs": 1}})
-    work = final_model.plan(NAME, "ldep", checked, Path())
+    work = registered.planned("ldep", checked)
     assert not Path("tuned").exists()  # only the command `ldep tune` writes it
     chosen = tune_on_all_rows(NAME, "ldep", checked)["chosen"]
     assert chosen.items() <= work.settings.items()

@@ -11,13 +11,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from pipeline.config import params
-from pipeline.execution import results
-from pipeline.fitting.partition import Partition, stratified_folds
-from pipeline.fitting.specs import Costs
-from pipeline.fitting.training_data import TrainingData
-from pipeline.registry import download, final_model, threshold
-from pipeline.stages import register
+from ldep.model import folded, unfolded
+from ldep_pipeline.config import params
+from ldep_pipeline.execution import results
+from ldep_pipeline.fitting.specs import Costs
+from ldep_pipeline.fitting.training_data import Partition, TrainingData, stratified_folds
+from ldep_pipeline.registry import download, final_model
+from ldep_pipeline.stages import register
 from tests.support import registered
 
 ROWS = 600
@@ -41,7 +41,9 @@ def values(data) -> np.ndarray:
 
 @pytest.mark.parametrize("metric", ["balanced_accuracy", "f1", "f1_macro", "cost"])
 def test_a_metric_of_rare_classes_moves_the_threshold_towards_them(data, values, metric):
-    chosen = threshold.choose(metric, Costs(false_positive=1.0, false_negative=8.0), data, values, 0.001)
+    chosen = final_model.choose_threshold(
+        metric, Costs(false_positive=1.0, false_negative=8.0), data, unfolded(values), 0.001
+    )
     assert chosen is not None
     assert chosen.value > 0.3  # more rows are `rare`
     gain = chosen.metric_at_threshold - chosen.metric_at_default
@@ -49,10 +51,10 @@ def test_a_metric_of_rare_classes_moves_the_threshold_towards_them(data, values,
 
 
 def test_no_threshold_is_chosen_where_it_gains_nothing(data, values):
-    assert threshold.choose("accuracy", None, data, values, 0.001) is None
+    assert final_model.choose_threshold("accuracy", None, data, unfolded(values), 0.001) is None
     for metric in ("roc_auc", "average_precision", "log_loss"):
-        assert threshold.choose(metric, None, data, values, 0.001) is None
-    assert threshold.choose("f1", None, data, None, 0.001) is None
+        assert final_model.choose_threshold(metric, None, data, unfolded(values), 0.001) is None
+    assert final_model.choose_threshold("f1", None, data, None, 0.001) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_an_ldep_takes_the_threshold_into_itself(data, model):
     Z = pipe[0].transform(data.X)
     before, explained = pipe[-1].decision_function(Z), pipe[-1].explain(Z)
     probability = pipe[-1].predict_proba(Z) if isinstance(model, LDEPClassifierCV) else None
-    assert threshold.absorb(pipe[-1], 0.25)
+    assert final_model.absorb(pipe[-1], 0.25)
     np.testing.assert_allclose(pipe[-1].decision_function(Z), before - 0.25, atol=1e-12)
     after = pipe[-1].explain(Z)
     np.testing.assert_allclose(after.bias, explained.bias - 0.25, atol=1e-12)
@@ -76,15 +78,15 @@ def test_an_ldep_takes_the_threshold_into_itself(data, model):
 @pytest.mark.parametrize("model", ["linear", "ldep"])
 def test_a_registered_model_answers_by_its_threshold(trained_project, monkeypatch, model):
     """The threshold is given here: a gain on 150 rows would be luck."""
-    fixed = threshold.Threshold(0.3, 0.9, 0.8)
-    monkeypatch.setattr(threshold, "choose", lambda *_: fixed)
+    fixed = final_model.Threshold(0.3, 0.9, 0.8)
+    monkeypatch.setattr(final_model, "choose_threshold", lambda *_: fixed)
     values = registered.with_candidates(model)
     record = register.run(registered.NAME, values, promote=True)
     assert (record["threshold"], record["metric_at_threshold"], record["metric_at_default"]) == (0.3, 0.9, 0.8)
     assert json.loads(Path(f"registry/{registered.NAME}.json").read_text())["threshold"] == 0.3
     served = download.load(f"models:/{registered.MODEL}/{record['version']}")
-    monkeypatch.setattr(threshold, "choose", lambda *_: None)
-    plain = final_model.fit(final_model.plan(registered.NAME, model, values, Path()), values, Path())
+    monkeypatch.setattr(final_model, "choose_threshold", lambda *_: None)
+    plain = final_model.fit(registered.planned(model, values), values, Path())
     frame = registered.rows().drop(columns="sold")
     decision = plain.pipe.decision_function(frame)
     answers = served.predict(frame, {"output": "full"})
@@ -92,7 +94,7 @@ def test_a_registered_model_answers_by_its_threshold(trained_project, monkeypatc
     assert [answer["class"] for answer in answers] == [served.classes[int(value >= 0.3)] for value in decision]
     assert served.predict(frame) == [answer["class"] for answer in answers]
     shares = [answer["probability"][served.classes[1]] for answer in answers]
-    np.testing.assert_allclose(shares, plain.link(decision), atol=1e-9)
+    np.testing.assert_allclose(shares, plain.link(decision)[:, 1], atol=1e-9)
     if model == "ldep":
         first = answers[0]["explanation"]
         assert first["bias"] + sum(first["contributions"].values()) == pytest.approx(answers[0]["decision"])
@@ -100,7 +102,7 @@ def test_a_registered_model_answers_by_its_threshold(trained_project, monkeypatc
 
 def test_results_keep_the_default_threshold(trained_project):
     table = results.read(registered.NAME).query("model == 'ldep' and metric == 'accuracy'")
-    decisions = results.decisions_of("ldep", results.read_decisions(registered.NAME))
+    decisions = folded(results.decisions_of("ldep", results.read_decisions(registered.NAME)))
     sold = registered.rows()["sold"] == "yes, sold"
     assert table["value"].mean() == pytest.approx(np.mean((decisions >= 0) == sold), abs=0.01)
     assert params.load().metric == "accuracy"

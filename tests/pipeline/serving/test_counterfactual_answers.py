@@ -13,18 +13,20 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving.request_format import read_json
-from pipeline.serving.served_model import ServedModel
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.server.request_format import read_json
+from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import random_models, registered
+from tests.support.encoders import encoder_for
 
 NUMBER, NOMINAL = "größe (cm)", ["grade", "colour"]
 
 
 def shop(classifier, encode: str | None = None) -> tuple[ServedModel, pd.DataFrame]:
     frame = registered.rows(150).astype(dict.fromkeys(NOMINAL, "category"))
-    steps = [("encode", RawEncoder(encode=encode)), ("scale", StandardScaler()), ("model", classifier)]
-    return ServedModel(Pipeline(steps).fit(frame.drop(columns="sold"), frame["sold"]), None), frame.drop(columns="sold")
+    X, y = frame.drop(columns="sold"), frame["sold"]
+    steps = [("encode", encoder_for(X, encode)), ("scale", StandardScaler()), ("model", classifier)]
+    return ServedModel(Pipeline(steps).fit(X, y), None), X
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +119,7 @@ def test_a_date_and_a_gap_with_an_indicator_stay():
     days = [f"2024-01-{day + 1:02d}" for day in range(30)]
     numbers = np.where(np.arange(30) % 3 == 0, np.nan, np.arange(30.0))
     frame = pd.DataFrame({"a": numbers, "b": np.arange(30.0) % 7, "day": pd.Categorical(days)})
-    encoder = RawEncoder(encode={"day": "date"}).fit(frame)
+    encoder = encoder_for(frame, {"day": "date"}).fit(frame)
     X = encoder.transform(frame)
     model = random_models.classifier(np.random.default_rng(1), X.shape[1], "single")
     served = ServedModel(Pipeline([("e", encoder), ("s", StandardScaler().fit(X)), ("m", model)]), None)

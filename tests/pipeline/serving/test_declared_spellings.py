@@ -17,15 +17,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
-from pipeline.commands import score
-from pipeline.data.tables import open_table, read_frame
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import onnx_file, request_format
-from pipeline.serving.calibration import Sigmoid
-from pipeline.serving.portable import portable
-from pipeline.serving.request_format import CSV, JSON
-from pipeline.serving.served_model import ServedModel
+from ldep.export import to_onnx
+from ldep_pipeline.commands import score
+from ldep_pipeline.data.frames import read_frame
+from ldep_pipeline.data.tables import open_table
+from ldep_pipeline.server import request_format
+from ldep_pipeline.server.request_format import CSV, JSON
+from ldep_pipeline.serving.calibration import Calibration
+from ldep_pipeline.serving.portable import program
+from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import c_program
+from tests.support.encoders import encoder_for
 
 # One column declares equal numbers apart, as a column of Cylinder Bands does, and the other declares some of them once.
 HEADER = """\
@@ -62,8 +64,8 @@ def served(request, tmp_path_factory) -> ServedModel:
     frame = read_frame(path, "label")
     assert frame["caliper"].cat.codes.tolist() == [k % 6 for k in range(120)]
     model = LDEPClassifier(3, 3, alpha=0.01, random_state=0)
-    steps = [("encode", RawEncoder(encode=request.param)), ("scale", StandardScaler()), ("model", model)]
-    return ServedModel(Pipeline(steps).fit(frame.iloc[:, :2], frame["label"].astype(str)), Sigmoid(1.0, 0.0))
+    steps = [("encode", encoder_for(frame.iloc[:, :2], request.param)), ("scale", StandardScaler()), ("model", model)]
+    return ServedModel(Pipeline(steps).fit(frame.iloc[:, :2], frame["label"].astype(str)), Calibration(1.0, (0.0,)))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +141,7 @@ def test_scored_files(served, decisions, write, tmp_path):
 
 
 def test_onnx(served, frame, decisions):
-    content = onnx_file.to_onnx(portable(served)).SerializeToString()
+    content = to_onnx(program(served)).SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     answers = session.run(["decision"], {"texts": frame.to_numpy(dtype=object)})[0]
     np.testing.assert_allclose(answers, decisions, rtol=1e-12, atol=1e-12)
@@ -147,7 +149,7 @@ def test_onnx(served, frame, decisions):
 
 @pytest.mark.skipif(c_program.compiler() is None, reason="gcc is missing; .ci/run installs it if it may")
 def test_c(served, frame, decisions, tmp_path):
-    model = portable(served)
+    model = program(served)
     answers = c_program.answers(c_program.build(model, tmp_path), model, frame)
     np.testing.assert_array_equal(answers["cells"], EXPECTED)
     np.testing.assert_allclose(answers["decision"], decisions, rtol=1e-12, atol=1e-12)

@@ -12,8 +12,8 @@ from mlflow.models.flavor_backend_registry import get_flavor_backend
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import mlflow_folder
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.serving import mlflow_folder
 from tests.support import registered
 
 
@@ -29,7 +29,7 @@ def test_the_context_of_an_image_is_complete(tmp_path):
     assert str(tmp_path) not in dockerfile
     (copy,) = re.findall("^COPY (.+) /opt/ml/model$", dockerfile, re.MULTILINE)
     copied = tmp_path / "image" / copy
-    assert (copied / "code/pipeline/serving/mlflow_loader.py").is_file()
+    assert (copied / "code/ldep_pipeline/serving/mlflow_folder.py").is_file()
     assert (copied / "code/ldep/__init__.py").is_file()
     assert _files(copied) >= _files(tmp_path / "model")
     assert "scikit-learn==" in (copied / "requirements.txt").read_text()

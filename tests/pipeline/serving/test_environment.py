@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.registry import download
-from pipeline.stages import register
+from ldep_pipeline.registry import download
+from ldep_pipeline.stages import register
 from tests.support import registered
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(1800)]
+ROOT = Path(__file__).parents[3]
 URI = f"models:/ldep-{registered.NAME}@champion"
 
 
@@ -30,7 +31,7 @@ def test_a_model_loads_in_an_environment_of_its_own_requirements(trained_project
     scripts = tmp_path / "venv" / "bin"
     subprocess.run([scripts / "pip", "install", "-q", "-r", model / "requirements.txt"], check=True)
     if not ship_code:
-        subprocess.run([scripts / "pip", "install", "-q", "--no-deps", Path(__file__).parents[3]], check=True)
+        subprocess.run([scripts / "pip", "install", "-q", "--no-deps", ROOT, ROOT / "pipeline"], check=True)
     frame = registered.rows(40, seed=4).drop(columns="sold")
     frame.to_csv(tmp_path / "in.csv", index=False)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

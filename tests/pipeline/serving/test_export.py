@@ -16,12 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.export.piecewise import NotExportable
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.serving import c_cells, c_header, calibration, onnx_file
-from pipeline.serving.portable import portable
-from pipeline.serving.served_model import ServedModel
+from ldep.export import NotExportable, identifiers, to_c, to_onnx
+from ldep.export._c import quoted
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.serving import calibration
+from ldep_pipeline.serving.portable import program
+from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import c_program, random_models
+from tests.support.encoders import encoder_for
 
 SHAPES = [(4, 3), (3, 0), (0, 2)]
 needs_compiler = pytest.mark.skipif(
@@ -32,18 +34,18 @@ needs_compiler = pytest.mark.skipif(
 def expected(served: ServedModel, frame: pd.DataFrame) -> dict[str, np.ndarray]:
     X = served.numbers(frame)
     positive, decision = served.score(X)
-    contributions, bias = served.explain(X)[:2]
+    explanation = served.explain(X)
     return {
         "class": positive.astype(int),
         "decision": decision,
-        "probability": served.probability(X, decision),
-        "bias": bias,
-        "contributions": contributions,
+        "probability": served.probability(X, decision)[:, 1],
+        "bias": explanation.bias,
+        "contributions": explanation.contributions,
     }
 
 
 def onnx_session(served: ServedModel) -> onnxruntime.InferenceSession:
-    content = onnx_file.to_onnx(portable(served)).SerializeToString()
+    content = to_onnx(program(served)).SerializeToString()
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
 
@@ -86,7 +88,7 @@ def test_onnx_and_c_follow_any_encoder(seed, tmp_path):
     rng = np.random.default_rng(seed)
     served = random_models.served(rng, ["single", "votes", "refit"][seed % 3], 3, 3, 5, ENCODINGS[seed])
     frame = random_models.rows(rng, 300, 3, 3, 5)
-    model = portable(served)
+    model = program(served)
     exact = expected(served, frame)
     assert exact["contributions"].shape[1] == len(model.columns) < len(model.features)
     session = onnx_session(served)
@@ -106,7 +108,7 @@ def test_c_answers_raw_rows(kind, shape, tmp_path):
     rng = np.random.default_rng(1)
     served = random_models.served(rng, kind, *shape)
     frame = random_models.rows(rng, 300, *shape)
-    model = portable(served)
+    model = program(served)
     check_equal(c_program.answers(c_program.build(model, tmp_path), model, frame), expected(served, frame))
 
 
@@ -127,11 +129,11 @@ def test_onnx_answers_raw_rows_of_several_classes(estimator, encode):
     for name in nominal:
         train[name] = pd.Categorical(rng.choice(random_models.CATEGORIES, size=90))
     y = np.array(["a", "b", "c"])[np.arange(90) % 3]
-    steps = [("encode", RawEncoder(encode=encode)), ("scale", StandardScaler()), ("model", clone(estimator))]
-    served = ServedModel(Pipeline(steps).fit(train, y), calibration.Softmax(1.3, (0.2, -0.3, 0.1)))
+    steps = [("encode", encoder_for(train, encode)), ("scale", StandardScaler()), ("model", clone(estimator))]
+    served = ServedModel(Pipeline(steps).fit(train, y), calibration.Calibration(1.3, (0.2, -0.3, 0.1)))
     frame = random_models.rows(rng, 200, 3, 2)
     session = onnxruntime.InferenceSession(
-        onnx_file.to_onnx(onnx_file.of_served(served)).SerializeToString(), providers=["CPUExecutionProvider"]
+        to_onnx(program(served)).SerializeToString(), providers=["CPUExecutionProvider"]
     )
     names = [output.name for output in session.get_outputs()]
     answers = dict(zip(names, session.run(None, onnx_inputs(session, frame, served))))
@@ -144,17 +146,17 @@ def test_onnx_answers_raw_rows_of_several_classes(estimator, encode):
     np.testing.assert_allclose(answers["contributions"], explanation.contributions, rtol=0, atol=1e-11)
     np.testing.assert_allclose(answers["bias"], explanation.bias, rtol=0, atol=1e-11)
     with pytest.raises(NotExportable, match="this one has 3 classes, and can be written as ONNX"):
-        portable(served)
+        to_c(program(served), "three classes")
 
 
 @needs_compiler
 def test_c_refuses_numbers_out_of_range(tmp_path):
     rng = np.random.default_rng(2)
-    model = portable(random_models.served(rng, "single", 1, 1))
-    program = c_program.build(model, tmp_path)
+    model = program(random_models.served(rng, "single", 1, 1))
+    built = c_program.build(model, tmp_path)
     frame = pd.DataFrame([["1e200", "red"], ["inf", "red"], ["text", "red"], ["1", "red"]])
     frame.columns = pd.Index([column.name for column in model.columns])
-    answers = c_program.answers(program, model, frame)
+    answers = c_program.answers(built, model, frame)
     assert answers["class"][:3].tolist() == [-1, -1, -1]
     assert np.isnan(answers["decision"]).tolist() == [True, True, True, False]
 
@@ -166,7 +168,7 @@ def test_an_imputer_of_each_fold_is_exported():
     scaler = StandardScaler().fit(imputer.transform(encoder.transform(frame)))
     model = random_models.classifier(np.random.default_rng(0), 2, "single")
     pipe = Pipeline([("encode", encoder), ("impute", imputer), ("scale", scaler), ("model", model)])
-    assert portable(ServedModel(pipe, None)).fill.tolist() == [2.0, 0.0]
+    assert program(ServedModel(pipe, None)).of_features("fill").tolist() == [2.0, 0.0]
 
 
 def test_an_unknown_step_is_refused():
@@ -174,19 +176,19 @@ def test_an_unknown_step_is_refused():
     X = np.zeros((2, len(served.columns)))
     pipe = Pipeline([served.pipe.steps[0], ("minmax", MinMaxScaler().fit(X)), served.pipe.steps[-1]])
     with pytest.raises(NotExportable, match=r"The step 'minmax' of the pipeline \(MinMaxScaler\) cannot be exported"):
-        portable(ServedModel(pipe, None))
+        program(ServedModel(pipe, None))
 
 
 def test_identifiers_of_columns_are_unique_in_c():
     names = ["a b", "a-b", "A_B", "größe", "columns", "???", "1"]
-    assert list(c_header.identifiers(names).values()) == ["a_b", "a_b_2", "A_B_3", "gr_e", "columns_2", "column", "1"]
+    assert list(identifiers(names).values()) == ["a_b", "a_b_2", "A_B_3", "gr_e", "columns_2", "column", "1"]
 
 
 def test_texts_of_any_kind_are_c_literals():
-    assert c_cells.quoted('a"b\\?\né') == r'"a\042b\134\077\012\303\251"'
+    assert quoted('a"b\\?\né') == r'"a\042b\134\077\012\303\251"'
 
 
 def test_a_model_without_probability_has_no_such_function():
     served = random_models.served(np.random.default_rng(0), "single", 2, 0)
-    model = portable(served)
-    assert "ldep_probabilities" not in c_header.to_c(replace(model, model=replace(model.model, link=None)), "without")
+    model = program(served)
+    assert "ldep_probabilities" not in to_c(replace(model, link=None), "without")

@@ -14,12 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifierCV
-from pipeline.config import params
-from pipeline.encoding.encoder import RawEncoder
-from pipeline.fitting import models
-from pipeline.fitting.specs import Impute
-from pipeline.serving import calibration, served_model
-from pipeline.stages import impute
+from ldep_pipeline.config import params
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.fitting import models
+from ldep_pipeline.fitting.specs import Impute
+from ldep_pipeline.serving import calibration, served_model
+from ldep_pipeline.stages import impute
 from tests.support import registered, tiny
 
 ROOT = Path(__file__).parents[3]
@@ -60,9 +60,9 @@ def test_every_classifier_of_ours_and_of_scikit_learn_can_be_stored_and_answers_
     pipe = models.pipeline(entry, models.settings_for(entry, chosen, 60, 4), values.impute, 0)
     pipe.fit(numbers.iloc[:, :-1].to_numpy(), frame["sold"].to_numpy(dtype=str))
     whole = Pipeline([("encode", encoder), *pipe.steps])
-    served_model.save(tmp_path, whole, calibration.Sigmoid(1.0, 0.0))
+    served_model.save(tmp_path, whole, calibration.Calibration(1.0, (0.0,)))
     loaded = served_model.load(tmp_path)
-    made = served_model.ServedModel(whole, calibration.Sigmoid(1.0, 0.0))
+    made = served_model.ServedModel(whole, calibration.Calibration(1.0, (0.0,)))
     assert loaded.predict(frame, {"output": "full"}) == made.predict(frame, {"output": "full"})
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import yaml
 
+from tests.support.copies import on_path
+
 ROOT = Path(__file__).parents[3]
 BIN = Path(sys.executable).parent
 
 
 def dvc(folder: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": on_path(folder)}
     names = dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "t")
     names |= dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "t@example.org")
     done = subprocess.run(

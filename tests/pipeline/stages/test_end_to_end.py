@@ -1,4 +1,4 @@
-"""The way of the data from raw rows to tracked models, as DVC and MLflow run it."""
+"""Data flow from raw rows to tracked models, as DVC and MLflow run it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from pipeline.execution import results
-from pipeline.fitting.metrics import METRICS
-from tests.support import killing, tiny
+from ldep_pipeline.execution import results
+from ldep_pipeline.metrics.metric import METRICS
+from tests.support import copies, killing, tiny
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium")
@@ -45,12 +45,7 @@ COPIED = (
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A git repository with the pipeline and two small sets, after its first `dvc repro train`."""
     folder = tmp_path_factory.mktemp("copy")
-    for name in COPIED:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, folder / name)
+    copies.copy(COPIED, folder)
     tiny.prepare(folder)
     frame = pd.read_parquet(folder / "data/imputed/tiny.parquet")
     shutil.rmtree(folder / "data/imputed")

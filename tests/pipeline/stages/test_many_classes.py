@@ -13,12 +13,12 @@ import pytest
 import yaml
 from sklearn.datasets import load_digits, load_iris
 
-from pipeline.commands import score
-from pipeline.commands.main import main
-from pipeline.config import params
-from pipeline.execution import results
-from pipeline.registry import download
-from pipeline.stages import register
+from ldep_pipeline.commands import score
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.config import params
+from ldep_pipeline.execution import results
+from ldep_pipeline.registry import download
+from ldep_pipeline.stages import register
 from tests.support import registered
 
 CLASSIFIERS: dict[str, Any] = {

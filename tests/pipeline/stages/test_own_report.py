@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import params
-from pipeline.stages import report
+from ldep_pipeline.config import params
+from ldep_pipeline.stages import report
 from tests.support import registered
 
 CHROMIUM = shutil.which("chromium")

@@ -14,15 +14,15 @@ import pandas as pd
 import pytest
 import skops.io
 
-from pipeline.commands.main import main
-from pipeline.common.errors import UserError
-from pipeline.config import params
-from pipeline.execution import results
-from pipeline.fitting import models
-from pipeline.registry import champion, download, integrity, versions
-from pipeline.serving import mlflow_folder, trusted_types
-from pipeline.stages import register, train
-from pipeline.tracking import connection, tags
+from ldep_pipeline.commands.main import main
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import params
+from ldep_pipeline.execution import results
+from ldep_pipeline.fitting import models
+from ldep_pipeline.registry import download, promotion, signatures, versions
+from ldep_pipeline.serving import mlflow_folder, trusted_types
+from ldep_pipeline.stages import register, train
+from ldep_pipeline.tracking import connection, runs
 from tests.support import registered, tiny
 from tests.support.registered import aliases, all_versions
 
@@ -170,7 +170,7 @@ def test_cut_off_before_its_version_a_model_is_logged_again_and_not_twice(traine
     client.delete_registered_model(MODEL)
     key = register.run(NAME, registered.with_candidates("ldep"))["key"]
     experiment = client.get_experiment_by_name("ldep").experiment_id
-    ours = f"tags.`{versions.FINAL_KEY}` = '{key}' and tags.`{tags.OWNER}` = '{connection.owner(trained_project)}'"
+    ours = f"tags.`{versions.FINAL_KEY}` = '{key}' and tags.`{runs.OWNER}` = '{connection.owner(trained_project)}'"
     assert len(client.search_logged_models([experiment], ours)) == 1
 
 
@@ -179,7 +179,7 @@ def test_a_model_that_another_project_is_registering_is_left_alone(trained_proje
     client = mlflow.MlflowClient()
     experiment = client.get_experiment_by_name("ldep").experiment_id
     theirs = client.create_logged_model(
-        experiment, name=MODEL, tags={versions.FINAL_KEY: record["key"], tags.OWNER: "another"}
+        experiment, name=MODEL, tags={versions.FINAL_KEY: record["key"], runs.OWNER: "another"}
     )
     client.delete_registered_model(MODEL)
     register.run(NAME, registered.with_candidates("ldep"))
@@ -195,7 +195,7 @@ def change_file(folder: Path) -> None:
 
 
 def remove_signature(folder: Path) -> None:
-    (folder / integrity.MANIFEST).unlink()
+    (folder / signatures.MANIFEST).unlink()
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_interrupted_while_a_version_is_replaced_the_next_run_completes_it(train
 
 def test_a_version_of_a_project_with_another_key_is_left_alone(trained_project):
     first = register.run(NAME, registered.with_candidates("ldep"))
-    mlflow.MlflowClient().set_model_version_tag(MODEL, "1", tags.OWNER, "another")
+    mlflow.MlflowClient().set_model_version_tag(MODEL, "1", runs.OWNER, "another")
     Path(".ldep/signing.key").unlink()
     Path(f"registry/{NAME}.json").unlink()
     own = register.run(NAME, registered.with_candidates("ldep"))
@@ -257,17 +257,15 @@ def test_after_the_key_was_lost_the_versions_of_the_project_are_signed_again(tra
     assert download.load(f"models:/{MODEL}@champion").predict(registered.rows(3))
 
 
-def test_when_the_code_of_the_rule_changes_a_version_is_decided_again(trained_project, monkeypatch, tmp_path):
+def test_when_the_code_of_the_rule_changes_a_version_is_decided_again(trained_project, monkeypatch):
     register.run(NAME, registered.with_candidates("linear"))
     assert register.run(NAME, registered.with_candidates("ldep", margin=0.5))["decision"] == "challenger"
-    changed = tmp_path / "champion.py"
-    changed.write_text("# another rule\n")
 
-    def always(*_: object) -> champion.Decision:
-        return champion.Decision(True, "the newest one wins")
+    def always(*_: object) -> promotion.Decision:
+        return promotion.Decision(True, "the newest one wins")
 
-    monkeypatch.setattr(champion, "__file__", str(changed))
-    monkeypatch.setattr(champion, "decide", always)
+    monkeypatch.setattr(promotion, "decide", always)
+    monkeypatch.setattr(promotion, "source_digest", lambda place: f"other code in {place.name}")
     record = register.run(NAME, registered.with_candidates("ldep", margin=0.5))
     assert (record["version"], record["decision"], record["why"]) == (2, "champion", "the newest one wins")
 
@@ -292,9 +290,11 @@ def test_a_model_ships_no_code_unless_asked_and_then_only_the_rooms_it_needs(tra
     assert not (registered.stored_files(MODEL, "1") / "code").exists()
     assert register.run(NAME, registered.with_candidates("ldep", ship_code=True))["version"] == 2
     code = registered.stored_files(MODEL, "2") / "code"
-    assert {path.name for path in code.iterdir()} == {"ldep", "pipeline"}
-    rooms = {path.name for path in (code / "pipeline").iterdir() if path.is_dir()}
-    assert rooms - {"__pycache__"} == set(mlflow_folder.ROOMS)
+    assert {path.name for path in code.iterdir()} == {"ldep", "ldep_pipeline"}
+    shipped = {path.parent.relative_to(code / "ldep_pipeline") for path in (code / "ldep_pipeline").rglob("*.py")}
+    rooms = {Path(room) for room in mlflow_folder.ROOMS}
+    assert {folder for folder in shipped if not rooms & {folder, *folder.parents}} == {Path(), Path("data")}
+    assert rooms <= shipped
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"strategy": 1}', b"\xff\xfe"])

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.data import folds
-from pipeline.fitting.metrics import METRICS
-from pipeline.fitting.partition import Partition
-from pipeline.reporting import page
-from pipeline.stages import report
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data import folds
+from ldep_pipeline.fitting.training_data import Partition
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.report.report_data import ReportData
+from ldep_pipeline.report.sections import SECTIONS
+from ldep_pipeline.stages import report
 from tests.support import reported
 
 CHROMIUM = shutil.which("chromium")
@@ -95,7 +96,7 @@ def test_the_page_shows_failures_decisions_sources_and_tests(project):
     ):
         assert expected in text
     assert "prefers-color-scheme:dark" in text
-    for anchor in set(page.SECTIONS) - {"own"}:
+    for anchor in {section.anchor for section in SECTIONS if section.shows is ReportData} - {"own"}:
         assert f'href="#{anchor}"' in text
         assert f'id="{anchor}"' in text
 
@@ -174,7 +175,7 @@ def test_results_that_are_refused_leave_the_old_report(tmp_path):
     path.write_text(path.read_text()[:-1])
     (tmp_path / "report").mkdir()
     (tmp_path / "report/report.html").write_text("old")
-    with pytest.raises(UserError, match=r"results/mine/results\.csv breaks off"):
+    with pytest.raises(UserError, match=r"results/mine/results\.csv is not as `ldep train mine` wrote it"):
         report.run(["mine"], reported.project_params(["mine"]), tmp_path)
     assert (tmp_path / "report/report.html").read_text() == "old"
 

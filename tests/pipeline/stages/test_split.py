@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from pipeline.common.errors import UserError
-from pipeline.config.params import Split
-from pipeline.data import folds
-from pipeline.stages import split
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config.params import Split
+from ldep_pipeline.data import folds
+from ldep_pipeline.stages import split
 
 
 def test_the_folds_are_the_papers(project, write_params, ldep):

@@ -21,19 +21,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from tqdm import tqdm
 
-from pipeline.commands import tune
-from pipeline.common.errors import UserError
-from pipeline.config.models import check_models
-from pipeline.config.params import Split, check
-from pipeline.data import folds
-from pipeline.data.provenance import Provenance
-from pipeline.data.split_column import SplitColumn
-from pipeline.execution import plan, result_files, results, training_progress
-from pipeline.execution.estimate import Estimate
-from pipeline.execution.inputs import load_training_data
-from pipeline.fitting.metrics import METRICS
-from pipeline.fitting.partition import Partition
-from pipeline.stages import split, train
+from ldep_pipeline.commands import stages as commands
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config.params import Split, check
+from ldep_pipeline.data import folds
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.data.stage_files import SplitColumn
+from ldep_pipeline.execution import plan, results, training_progress
+from ldep_pipeline.execution.model_check import check_models
+from ldep_pipeline.fitting.training_data import Partition
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.stages import split, train
 from tests.support import tiny
 
 TIMES = [column for column in results.COLUMNS if column.endswith("seconds")]
@@ -150,14 +149,14 @@ def test_boundaries_are_in_the_order_of_the_models(root):
     made = plan.make("tiny", tiny.checked(models=["svc", "ldep"]), Partition(np.zeros((90, 1), dtype=int)))
     record = {"settings": {}, "solver": None, "status": "ok", "message": "", "tuning": {}, "metrics": {"accuracy": 1.0}}
     records = {(model, 0): {**record, "boundary": {"x": [], "y": [], "value": []}} for model in ("ldep", "svc")}
-    result_files.write(made, records, result_files.tidy(made, records, "file"), pd.DataFrame(index=range(90)))
+    results.write(made, records, results.tidy(made, records, "file"), pd.DataFrame(index=range(90)))
     assert list(json.loads((root / "results/tiny/boundaries.json").read_text())) == ["svc", "ldep"]
 
 
 def test_the_bars_of_the_models_are_below_the_bar_of_the_data_sets(root):
     made = plan.make("tiny", tiny.checked(), folds.read("tiny"))
     with tqdm(total=2) as outer:
-        shown = training_progress.TerminalProgress(made, Estimate(made, 2, 1))
+        shown = training_progress.TerminalProgress(made, training_progress.RemainingWork(made, 2, 1))
         places = [abs(bar.pos) for bar in (outer, *shown.bars.values(), shown.total)]
         shown.close()
     assert places == [0, 1, 2, 3, 4]
@@ -188,7 +187,7 @@ def test_training_by_groups_or_by_time(root, kind):
     assert (results.read("tiny")["status"] == "ok").all()
     decisions, partition = results.read_decisions("tiny"), load_training_data("tiny").partition
     assert (decisions.notna().all(axis=1) == (partition.test_fold[:, 0] >= 0)).all()
-    assert tune.run("tiny", "ldep", tiny.checked())
+    assert commands.tune_model("tiny", "ldep", tiny.checked())
 
 
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(root):
@@ -332,8 +331,8 @@ def test_a_setting_may_be_infinite(root, monkeypatch):
         table = results.read("tiny")
         assert (table["status"] == "ok").all()
         assert {json.loads(text)["C"] for text in table["settings"]} == {float("inf")}
-    assert len(table) == len(results.read_all(["tiny"]))
-    assert tune.run("tiny", "searched", params)["chosen"] == {"C": float("inf")}
+    assert len(table) == len(results.read("tiny"))
+    assert commands.tune_model("tiny", "searched", params)["chosen"] == {"C": float("inf")}
     assert json.loads((root / "tuned/tiny.searched.json").read_text())["chosen"] == {"C": float("inf")}
 
 
@@ -546,7 +545,7 @@ def test_a_damaged_provenance_is_named_with_the_stage_that_makes_it(tmp_path, co
 
 
 def test_every_model_of_the_project_can_be_built():
-    from pipeline.config import params
+    from ldep_pipeline.config import params
 
     values = params.load(ROOT / "params.yaml")
     installed = [name for name, entry in values.classifiers.items() if find_spec(entry.class_.split(".")[0])]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data import folds
-from pipeline.data.provenance import Provenance
-from pipeline.execution import plan
-from pipeline.execution.inputs import load_training_data
-from pipeline.tracking import artifacts
-from pipeline.tracking.run_record import RunRecord
+from ldep_pipeline.data import folds
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.execution import plan
+from ldep_pipeline.tracking import artifacts
+from ldep_pipeline.tracking.run_content import RunRecord
 from tests.support import tracked
 
 

@@ -8,10 +8,10 @@ import socket
 
 import pytest
 
-from pipeline.common.digests import digest
-from pipeline.common.errors import UserError
-from pipeline.stages import train
-from pipeline.tracking import connection
+from ldep_pipeline.common.digests import digest
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.stages import train
+from ldep_pipeline.tracking import connection
 from tests.support import tracked
 
 
@@ -35,8 +35,8 @@ def test_the_experiment_has_a_note_and_views_that_are_not_overwritten(client, ro
 def test_the_given_store_is_used(client, tmp_path, monkeypatch, root):
     shutil.copy(root / "mlflow.db", tmp_path / "other.db")  # its tables are made: that takes five seconds
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/other.db")
-    given, experiment = connection.connect("elsewhere", root)
-    assert given.get_experiment(experiment).artifact_location == f"file://{tmp_path}/mlartifacts"
+    given = connection.connect("elsewhere", root)
+    assert given.client.get_experiment(given.experiment).artifact_location == f"file://{tmp_path}/mlartifacts"
     assert client.get_experiment_by_name("elsewhere") is None
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 
 import mlflow
 import pytest
 
-from pipeline.common.digests import digest
-from pipeline.common.errors import UserError
-from pipeline.registry import download
-from pipeline.stages import train
-from pipeline.tracking import connection, patience, tracker
+from ldep_pipeline.common.digests import digest
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.registry import download
+from ldep_pipeline.stages import train
+from ldep_pipeline.tracking import connection, tracker
 from tests.support import tiny, tracked, tracking_server
 
 URI = "http://ann:secret@127.0.0.1:9"
@@ -20,9 +21,9 @@ URI = "http://ann:secret@127.0.0.1:9"
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert patience.NOTICE < 10
-    monkeypatch.setattr(patience, "NOTICE", 0.2)
-    monkeypatch.setattr(patience, "LIMIT", 3.0)
+    assert connection.NOTICE < 10
+    monkeypatch.setattr(connection, "NOTICE", 0.2)
+    monkeypatch.setattr(connection, "LIMIT", 3.0)
     monkeypatch.setattr(connection, "LIMIT_FOR_A_NEW_SERVER", 3.0)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")
@@ -58,9 +59,7 @@ def test_a_server_that_becomes_slow_during_training_costs_no_fit(tmp_path, monke
         ended.wait()
 
     def connect_to_a_server(*arguments):
-        connected = connect(*arguments)
-        monkeypatch.setattr(connection, "store_uri", lambda root: URI)
-        return connected
+        return replace(connect(*arguments), uri=URI)
 
     with monkeypatch.context() as patch:
         patch.setattr(connection, "connect", connect_to_a_server)
@@ -87,10 +86,10 @@ def test_loading_a_model_from_a_slow_server_is_given_up(tmp_path, monkeypatch, c
 
 
 def test_quick_work_is_silent_and_its_result_returned(caplog, monkeypatch):
-    monkeypatch.setattr(patience, "NOTICE", 60.0)  # starting a thread may take a while
-    monkeypatch.setattr(patience, "LIMIT", 120.0)
+    monkeypatch.setattr(connection, "NOTICE", 60.0)  # starting a thread may take a while
+    monkeypatch.setattr(connection, "LIMIT", 120.0)
     caplog.set_level(logging.INFO)
-    assert patience.call("reading", URI, lambda: 7) == 7
+    assert connection.patiently("reading", URI, lambda: 7) == 7
     assert not caplog.text
 
 
@@ -99,18 +98,18 @@ def test_an_error_of_the_work_is_raised_as_it_is():
         raise TimeoutError("of the work itself")
 
     with pytest.raises(TimeoutError, match="of the work itself"):
-        patience.call("reading", URI, fail)
+        connection.patiently("reading", URI, fail)
 
 
 def test_passwords_are_not_shown(caplog):
     waiting = threading.Event()
-    with pytest.raises(patience.ServerTooSlow) as caught:
-        patience.call("reading", URI, waiting.wait, limit=0.5)
+    with pytest.raises(connection.ServerTooSlow) as caught:
+        connection.patiently("reading", URI, waiting.wait, limit=0.5)
     waiting.set()
     assert "secret" not in caplog.text + str(caught.value)
     assert "http://ann:***@127.0.0.1:9" in caplog.text
 
 
 def test_a_local_store_is_waited_for_without_a_thread():
-    thread = patience.call("reading", "sqlite:///mlflow.db", threading.current_thread)
+    thread = connection.patiently("reading", "sqlite:///mlflow.db", threading.current_thread)
     assert thread is threading.current_thread()

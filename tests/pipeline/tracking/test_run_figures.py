@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.tracking import run_figures
+from ldep_pipeline.tracking import artifacts
 
 FIRST_COLOUR = np.array([31, 119, 180])
 # The frame in pixels of a figure of 450 x 360, from the left and from the top.
@@ -21,7 +21,7 @@ def coloured(path) -> np.ndarray:
     return found[found[:, 0] < BOTTOM - 20]
 
 
-@pytest.mark.parametrize("draw", [run_figures.roc, run_figures.precision_recall])
+@pytest.mark.parametrize("draw", [artifacts.draw_roc, artifacts.draw_precision_recall])
 def test_a_perfect_ranking_runs_along_the_top_of_the_frame(tmp_path, draw):
     draw({"fold 0": (POSITIVE, np.arange(40.0))}, "tiny", tmp_path / "curve.png")
     pixels = coloured(tmp_path / "curve.png")
@@ -31,18 +31,18 @@ def test_a_perfect_ranking_runs_along_the_top_of_the_frame(tmp_path, draw):
 
 
 def test_a_reversed_ranking_stays_off_the_top_left_half(tmp_path):
-    run_figures.roc({"fold 0": (POSITIVE, -np.arange(40.0))}, "tiny", tmp_path / "curve.png")
+    artifacts.draw_roc({"fold 0": (POSITIVE, -np.arange(40.0))}, "tiny", tmp_path / "curve.png")
     pixels = coloured(tmp_path / "curve.png")
     assert pixels[:, 1].min() == pytest.approx(RIGHT, abs=4)
 
 
 def test_a_fold_with_one_class_has_no_curve(tmp_path):
-    run_figures.roc({"fold 0": (np.ones(40, bool), np.arange(40.0))}, "tiny", tmp_path / "curve.png")
+    artifacts.draw_roc({"fold 0": (np.ones(40, bool), np.arange(40.0))}, "tiny", tmp_path / "curve.png")
     assert len(coloured(tmp_path / "curve.png")) == 0
 
 
 def test_the_legend_of_many_classes_stays_inside_the_frame(tmp_path):
     scores = {f"class {number}": (POSITIVE, np.arange(40.0)) for number in range(40)}
-    run_figures.roc(scores, "tiny", tmp_path / "curve.png")
+    artifacts.draw_roc(scores, "tiny", tmp_path / "curve.png")
     inside = np.asarray(Image.open(tmp_path / "curve.png").convert("L"))[: TOP - 3, LEFT + 250 : RIGHT]
     assert inside.min() == 255

@@ -5,13 +5,13 @@ from __future__ import annotations
 import mlflow
 import pytest
 
-from pipeline.common.errors import UserError
-from pipeline.data import folds
-from pipeline.data.provenance import Provenance
-from pipeline.execution import plan
-from pipeline.execution.inputs import load_training_data
-from pipeline.stages import train
-from pipeline.tracking import report_run, tracker
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data import folds
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.execution import plan
+from ldep_pipeline.stages import train
+from ldep_pipeline.tracking import connection, runs, tracker
 from tests.support import tracked
 
 
@@ -43,7 +43,9 @@ def test_an_interrupted_run_is_removed_and_written_again(client):
 def test_the_logged_model_of_a_removed_run_is_removed_too(client):
     experiment = client.get_experiment_by_name("suite").experiment_id
     live = {run.info.run_id for run in tracked.runs(client).values()}
-    for model in client.search_logged_models([experiment]):
+    logged = client.search_logged_models([experiment])
+    assert logged
+    for model in logged:
         assert model.source_run_id in live or client.get_run(model.source_run_id).info.status == "FINISHED"
 
 
@@ -65,7 +67,7 @@ def test_a_run_that_another_pipeline_finished_meanwhile_is_not_written_again(cli
 
 
 def test_the_commits_of_a_report_are_those_of_this_project(client, root, monkeypatch):
-    reports = report_run.ReportRuns(tracked.params().tracking, root)
+    reports = runs.ReportRuns(connection.connect(tracked.params().tracking.experiment, root))
     ours = reports.training_commits(["tiny"])
     assert ours == [tracked.runs(client)["svc"].data.tags["commit"]]
     tags = {**tracked.runs(client)["svc"].data.tags, "ldep.owner": "x", "commit": "theirs"}

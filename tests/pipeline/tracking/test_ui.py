@@ -22,10 +22,10 @@ import pytest
 import requests
 from mlflow.entities import Run
 
-from benchmarks.server import free_port
-from pipeline.compat import mlflow_ui
-from pipeline.config import params
-from pipeline.tracking import experiment_page
+from ldep_pipeline.compat import mlflow_ui
+from ldep_pipeline.config import params
+from ldep_pipeline.tracking import experiment_page
+from tests.support.servers import free_port
 
 pytest.importorskip("playwright", reason="only make ui-test installs Playwright")
 from playwright.sync_api import Locator, Page, TimeoutError, expect, sync_playwright

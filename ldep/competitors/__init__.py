@@ -1,1 +1,0 @@
-"""Models that the ℓ-DEP is compared with and that scikit-learn does not have."""

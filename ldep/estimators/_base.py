@@ -1,0 +1,288 @@
+"""What all classifiers with a decision function share, and what those with a fitted ℓ-DEP have beyond it."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ldep._utils import check_collected, check_rows, feature_names
+from ldep.explain import ExactAnswers, RuleSheet, rule_sheet, simplified
+from ldep.export import ExportMixin
+from ldep.model import FittedModel, Maxima, class_numbers
+from ldep.training import (
+    Samples,
+    by_class,
+    check_all_present,
+    check_weights,
+    encode_classes,
+    group_sizes_of,
+    merge,
+    two_classes,
+)
+
+LARGEST_VALUE = 1e150
+
+
+class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base class of classifiers by a decision value: with two classes, the second is predicted where tau >= 0.
+
+    Subclasses implement `fit` and `_tau`. Those that take more than two classes set `_multi_class`; `_tau` then returns
+    one column per class, and the largest is predicted.
+    """
+
+    classes_: np.ndarray
+    _multi_class = False
+    # Whether sparse rows are accepted, as `validate_data` takes it.
+    _accept_sparse: str | bool = False
+
+    @abstractmethod
+    def _tau(self, X: np.ndarray) -> np.ndarray:
+        """Decision value of each row of a checked X."""
+
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The classes, and y as `Samples` has it."""
+        encode = encode_classes if self._multi_class else two_classes
+        return encode(y, type(self).__name__)
+
+    def _check_rows(self, X, y, sample_weight, *, resume: bool = False) -> Samples:
+        """Check the input of a fit, set classes_, and return the rows in their order.
+
+        With `resume` the features and the classes must be those of the last fit.
+        """
+        check_collected(X)
+        X, y = validate_data(
+            self, X, y, accept_sparse=self._accept_sparse, dtype=np.float64, order="C", reset=not resume
+        )
+        name = type(self).__name__
+        classes, encoded = self._encode(y)
+        if resume and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start continues the last fit, but y has the classes {classes.tolist()} and {name} was fitted to "
+                f"{self.classes_.tolist()}. Set warm_start=False to begin anew."
+            )
+        self.classes_ = classes
+        weight = check_weights(sample_weight, y, getattr(self, "class_weight", None))
+        check_all_present(encoded, weight, self.classes_, name)
+        check_magnitude(X, name)
+        return Samples(X, encoded, weight)
+
+    def _check_samples(self, X, y, sample_weight, *, resume: bool = False) -> Samples:
+        """Check the input of a fit, set classes_, and return the distinct rows, which are all that a fit depends on."""
+        return merge(*self._check_rows(X, y, sample_weight, resume=resume))
+
+    def _check_new_rows(self, X):
+        """Check rows for a fitted model."""
+        check_is_fitted(self)
+        check_collected(X)
+        return validate_data(self, X, accept_sparse=self._accept_sparse, dtype=np.float64, order="C", reset=False)
+
+    def decision_function(self, X):
+        """Compute the decision values of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes tau: `classes_[1]` is predicted where it is not negative. With more, one column per class:
+            the largest is predicted.
+        """
+        return self._tau(self._check_new_rows(X))
+
+    def predict(self, X):
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted classes.
+        """
+        numbers = class_numbers(self.decision_function(X))
+        return self.classes_[numbers]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._multi_class
+        return tags
+
+
+class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
+    """Base class of estimators whose `fit` sets `model_`, a fitted ℓ-DEP: it decides, explains and is exported."""
+
+    _multi_class = True
+    _accept_sparse = "csr"
+    model_: FittedModel
+
+    def _tau(self, X) -> np.ndarray:
+        return self.model_.decision(X)
+
+    def _has_probability(self) -> bool:
+        """Whether `predict_proba` exists; an AttributeError can say why not."""
+        return True
+
+    @available_if(lambda self: self._has_probability())
+    def predict_proba(self, X):
+        """Compute the probabilities of the classes for each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`. The class with the largest one is predicted.
+        """
+        return self.probabilities_at(self.decision_function(X))
+
+    @available_if(lambda self: self._has_probability())
+    def probabilities_at(self, decision):
+        """Compute the probabilities of the classes from decision values that are known already.
+
+        Parameters
+        ----------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What `decision_function` returned.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            What `predict_proba` returns for the same rows.
+        """
+        return self.model_.probabilities(decision)
+
+    def simplify(self, X=None):
+        """Drop the pieces that are nowhere the largest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows; decision values stay the same in the smallest box that contains them. None keeps them everywhere.
+
+        Returns
+        -------
+        model : estimator
+            A copy with fewer pieces.
+        """
+        check_is_fitted(self)
+        smaller = copy.deepcopy(self)
+        smaller.model_ = simplified(self.model_, None if X is None else check_rows(self, X))
+        smaller._adapt(X)
+        return smaller
+
+    def _adapt(self, X) -> None:
+        """Set what follows from the model after pieces were dropped that the rows X do not need."""
+
+
+def check_magnitude(X, estimator: str) -> None:
+    """Refuse features whose squares overflow: no variance can be computed from them."""
+    values = X.data if sparse.issparse(X) else X
+    if values.size and np.abs(values).max() > LARGEST_VALUE:
+        position = np.abs(values).argmax()
+        if sparse.issparse(X):
+            row, column = np.searchsorted(X.indptr, position, side="right") - 1, X.indices[position]
+        else:
+            row, column = np.unravel_index(position, X.shape)
+        raise ValueError(
+            f"{estimator} cannot use values beyond {LARGEST_VALUE:g}: X[{row}, {column}] is {values.flat[position]:g}. "
+            "Rescale the feature, or treat the value as missing."
+        )
+
+
+class SingleModelClassifier(FittedModelClassifier):
+    """Base class of models with one maximum of affine pieces per class, s_k(x) = max_i(w_ki . x + c_ki).
+
+    The largest s_k is predicted. With two classes tau = s_1 - s_0 = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
+    Subclasses implement `fit` and have the parameters r1 and r2.
+    """
+
+    def _group_sizes(self) -> tuple[int, ...]:
+        """Number of pieces in each maximum: the second class first when there are two, else in the order of classes."""
+        sizes = group_sizes_of(self.r1, self.r2, len(self.classes_))
+        if sizes is None:
+            raise ValueError(
+                f"With {len(self.classes_)} classes every class has the same number of pieces: r1 and r2 must be "
+                f"equal, but r1={self.r1} and r2={self.r2}."
+            )
+        return sizes
+
+    def _adapt(self, X) -> None:
+        """Set r1 and r2 after pieces were dropped."""
+        self.r1, self.r2 = by_class(self._maxima.sizes)[:2]
+
+    def rules(self, X=None, *, scaler=None, units=None, digits=4, max_terms=8) -> RuleSheet:
+        """Write the model as a sheet of rules, without redundant conditions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows, as for `predict`. The rules then hold in the smallest box that contains them, and can be shorter.
+            None covers all rows.
+        scaler : StandardScaler, default=None
+            Scaler that the rows went through. The rules are then about the features before it.
+        units : dict, default=None
+            Units of features, to print.
+        digits : int, default=4
+            Digits of the printed numbers.
+        max_terms : int, default=8
+            Number of features that a printed condition names. The others are counted.
+
+        Returns
+        -------
+        rules : RuleSheet
+            The rules in full precision; `print` shows them, with a statement of which rows they cover.
+        """
+        check_is_fitted(self)
+        rows = None if X is None else check_rows(self, X)
+        shown = {"units": units or {}, "digits": digits, "max_terms": max_terms}
+        return rule_sheet(self.model_, self.classes_, feature_names(self), rows, scaler, **shown)
+
+    @property
+    def _maxima(self) -> Maxima:
+        check_is_fitted(self)
+        return self.model_.members[0]
+
+    coefs_ = property(lambda self: self._maxima.slopes)
+    intercepts_ = property(lambda self: self._maxima.intercepts)
+    center_ = property(lambda self: self._maxima.center)
+
+    def _of_two_classes(self, attribute: str) -> Maxima:
+        """Return the maxima, or raise an error when they have no such view because of the number of classes."""
+        if self._maxima.n_classes != 2:
+            raise AttributeError(
+                f"{attribute} belongs to a model with two classes, and this one has {self._maxima.n_classes}. Its "
+                "pieces are in coefs_ and intercepts_."
+            )
+        return self._maxima
+
+    # The letters of two classes.
+    W_ = property(lambda self: self._of_two_classes("W_").slopes[1])
+    c_ = property(lambda self: self._of_two_classes("c_").intercepts[1])
+    M_ = property(lambda self: self._of_two_classes("M_").slopes[0])
+    d_ = property(lambda self: self._of_two_classes("d_").intercepts[0])
+
+    # The paper's form. Any beta in (0, 1) gives the same tau; halving and doubling are exact.
+    @property
+    def beta_(self) -> float:
+        self._of_two_classes("beta_")
+        return 0.5
+
+    R1_ = property(lambda self: self.W_ / self.beta_)
+    a_ = property(lambda self: self.c_ / self.beta_)
+    R2_ = property(lambda self: self.M_ / (self.beta_ - 1.0))
+    b_ = property(lambda self: self.d_ / (self.beta_ - 1.0))

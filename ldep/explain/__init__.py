@@ -1,0 +1,38 @@
+"""Exact answers about trained models: why a decision is as it is, what would change it, and how far that is.
+
+Decision values are piecewise affine with few pieces. Their regions are polyhedra, so that questions which other
+classifiers answer by sampling are small convex programs here. Every fitted estimator has these answers as methods.
+"""
+
+from ldep._utils import belong_to
+from ldep.explain._attribution import GlobalExplanation
+from ldep.explain._counterfactual import Change, Counterfactuals, Question, check_searchable, counterfactuals, is_proven
+from ldep.explain._domain import NORMS, make_domain
+from ldep.explain._explanation import Explanation
+from ldep.explain._least_distance import Deadline
+from ldep.explain._methods import ExactAnswers
+from ldep.explain._projection import Outcome
+from ldep.explain._regions import Regions, simplified
+from ldep.explain._rules import RuleSheet, rule_sheet
+
+__all__ = [
+    "NORMS",
+    "Change",
+    "Counterfactuals",
+    "Deadline",
+    "ExactAnswers",
+    "Explanation",
+    "GlobalExplanation",
+    "Outcome",
+    "Question",
+    "Regions",
+    "RuleSheet",
+    "check_searchable",
+    "counterfactuals",
+    "is_proven",
+    "make_domain",
+    "rule_sheet",
+    "simplified",
+]
+
+belong_to(__name__, Change, Counterfactuals, Explanation, GlobalExplanation, RuleSheet)

@@ -1,0 +1,266 @@
+"""The nearest row of another class, and the radius within which there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ldep.explain._domain import Domain
+from ldep.explain._nearest import AverageSearch, SingleSearch
+from ldep.explain._projection import Outcome
+from ldep.model import FittedModel, class_numbers, lead
+
+# Shares of the way by which an answer on the border of its class is moved on until `predict` agrees.
+HAIRS = 10.0 ** np.arange(-15, -6)
+# Distances from the border, in shares of the distance, that are demanded if moving on did not help.
+MARGINS = 10.0 ** np.arange(-9, -2)
+# Share of a radius that rounding may cost.
+ROUNDING = 1e-12
+
+
+class Question(NamedTuple):
+    """What is asked about rows.
+
+    `decide` returns the decision values as the predictions have them. The time limit, in seconds per row, is for
+    averages of models, integer features and choices.
+    """
+
+    model: FittedModel
+    decide: Callable[[np.ndarray], np.ndarray]
+    classes: np.ndarray
+    domain: Domain
+    time_limit: float
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The number of the predicted class of each row."""
+        return class_numbers(self.decide(X))
+
+    def surely(self, X: np.ndarray, target: int) -> np.ndarray:
+        """Whether the class of each row is the target, however its scores are rounded."""
+        decision = self.decide(X)
+        others = [lead(decision, target, k) for k in range(len(self.classes)) if k != target]
+        return np.min(others, axis=0) > self.model.rounding(X)
+
+    def search(self, target: int) -> SingleSearch | AverageSearch:
+        if self.model.votes:
+            return AverageSearch(self.model, target, self.domain, self.time_limit)
+        return SingleSearch(self.model, target, self.domain, self.time_limit)
+
+
+def check_searchable(model: FittedModel) -> None:
+    """Refuse a model whose nearest rows no search can find."""
+    if model.factors is not None:
+        raise ValueError(
+            f"The votes of several models on {model.n_classes} classes have no counterfactual and no certificate: "
+            "a vote that is shared among more than two classes has no bounds from which a proof could follow. Fit "
+            "LDEPClassifierCV(ensemble=False), or ask an LDEPClassifier."
+        )
+
+
+def nearest_of(question: Question, X: np.ndarray, target: int, rows: np.ndarray) -> list[Outcome]:
+    """The nearest row of the target class for some rows, a hair inside its region where its border is not enough."""
+    search = question.search(target)
+    outcomes = search.nearest(X[rows])
+    inside = _step_inside(question, X[rows], outcomes, target)
+    answers = []
+    for x, outcome, z in zip(X[rows], outcomes, inside):
+        if outcome.z is not None and z is None:
+            z = _demand_margin(question, search, x, outcome, target)
+        distance = np.inf if z is None else float(question.domain.distance(z, x))
+        answers.append(Outcome(z, distance, min(outcome.bound, distance) if z is not None else outcome.bound))
+    return answers
+
+
+def _step_inside(question: Question, X: np.ndarray, outcomes: list[Outcome], target: int) -> list[np.ndarray | None]:
+    """Move answers on along their way until the class is predicted; None where that does not help."""
+    inside: list[np.ndarray | None] = [None] * len(X)
+    open_rows = [number for number, outcome in enumerate(outcomes) if outcome.z is not None]
+    domain, continuous = question.domain, question.domain.continuous
+    for hair in (0.0, *HAIRS):
+        if not open_rows:
+            break
+        Z = np.array([outcomes[number].z for number in open_rows])
+        Z[:, continuous] += hair * (Z - X[open_rows])[:, continuous]
+        Z[:, continuous] = np.clip(Z[:, continuous], domain.lower[continuous], domain.upper[continuous])
+        reached = question.surely(Z, target)
+        for number, z in zip(np.array(open_rows)[reached], Z[reached]):
+            inside[number] = z
+        open_rows = [number for number, done in zip(open_rows, reached) if not done]
+    return inside
+
+
+def _demand_margin(question: Question, search, x: np.ndarray, outcome: Outcome, target: int) -> np.ndarray | None:
+    """Search again at a growing distance from the border."""
+    for margin in MARGINS * max(outcome.distance, 1e-3):
+        z = search.inside(x, outcome.z, margin)
+        if z is None:
+            return None
+        if question.surely(z[None], target)[0]:
+            return z
+    return None
+
+
+def radii(question: Question, X: np.ndarray) -> np.ndarray:
+    """For each row a radius within which no allowed row has another class."""
+    current = question.predict(X)
+    smallest = np.full(len(X), np.inf)
+    for target in range(len(question.classes)):
+        rows = np.flatnonzero(current != target)
+        if len(rows):
+            bounds = [outcome.bound for outcome in question.search(target).nearest(X[rows])]
+            smallest[rows] = np.minimum(smallest[rows], bounds)
+    return smallest * (1.0 - ROUNDING)
+
+
+def counterfactuals(question: Question, X: np.ndarray, targets: np.ndarray | None) -> tuple[np.ndarray, list[Outcome]]:
+    """The class and the nearest row of each answer.
+
+    `targets` has the number of the class to reach, one per row; None is the nearest of the other classes.
+    """
+    question.domain.check_rows(X)
+    current = question.predict(X)
+    reached = np.full(len(X), -1)
+    best: list[Outcome | None] = [None] * len(X)
+    for target in range(len(question.classes)):
+        if targets is None:
+            rows = np.flatnonzero(current != target)
+        else:
+            rows = np.flatnonzero((targets == target) & (current != target))
+            for row in np.flatnonzero((targets == target) & (current == target)):
+                reached[row], best[row] = target, Outcome(X[row], 0.0, 0.0)
+        if not len(rows):
+            continue
+        for row, outcome in zip(rows, nearest_of(question, X, target, rows)):
+            known = best[row]
+            if known is None:
+                reached[row], best[row] = target, outcome
+                continue
+            nearer = outcome if outcome.distance < known.distance else known
+            reached[row] = target if nearer is outcome else reached[row]
+            best[row] = Outcome(nearer.z, nearer.distance, min(known.bound, outcome.bound))
+    outcomes = [outcome for outcome in best if outcome is not None]
+    _refuse_impossible(question, X, reached, outcomes)
+    return reached, outcomes
+
+
+def _refuse_impossible(question: Question, X: np.ndarray, reached: np.ndarray, outcomes: list[Outcome]) -> None:
+    """Raise an error if it does not depend on the row that there is no answer."""
+    missing = [row for row, outcome in enumerate(outcomes) if outcome.z is None and np.isinf(outcome.bound)]
+    if not missing:
+        return
+    row, domain = missing[0], question.domain
+    target = question.classes.tolist()[reached[row]] if reached[row] >= 0 else None
+    whole = _without_limits(domain)
+    if nearest_of(question._replace(domain=whole), X, reached[row], np.array([row]))[0].z is None:
+        raise ValueError(f"The model never predicts the class {target!r}, so that no row has it.")
+    bounded = _without_limits(domain, lower=domain.lower, upper=domain.upper)
+    if nearest_of(question._replace(domain=bounded), X, reached[row], np.array([row]))[0].z is None:
+        raise ValueError(f"No row within the bounds has the class {target!r}: widen them.")
+
+
+def _without_limits(domain: Domain, lower=-np.inf, upper=np.inf) -> Domain:
+    n = len(domain.scale)
+    lower, upper = (np.broadcast_to(np.asarray(side, float), n) for side in (lower, upper))
+    return replace(domain, frozen=np.zeros(n, dtype=bool), lower=lower, upper=upper, steps=np.zeros(n), choices=[])
+
+
+# Relative gap below which an answer counts as proven.
+PROVEN = 1e-5
+
+
+class Change(NamedTuple):
+    """One feature that changes."""
+
+    feature: str
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        return f"{self.feature}: {self.before:.6g} -> {self.after:.6g}"
+
+
+def is_proven(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Whether there is no allowed row nearer than the distance; for an infinite one, whether there is none at all."""
+    finite = np.where(np.isfinite(distance), distance, 0.0)
+    return np.where(np.isfinite(distance), finite - bound <= PROVEN * finite + 1e-12, np.isinf(bound))
+
+
+@dataclass(frozen=True)
+class Counterfactuals:
+    """The nearest rows of another class, one per row of X.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_samples, n_features) or DataFrame
+        The nearest rows. `predict` gives them the class in `target`. NaN where no allowed row has the class.
+    before, target : ndarray of shape (n_samples,)
+        Classes that are predicted for the rows of X and for the nearest rows.
+    distance : ndarray of shape (n_samples,)
+        Distance of the nearest row from the row of X; infinite where there is none.
+    bound : ndarray of shape (n_samples,)
+        Proven: no allowed row of the class is nearer than this.
+    start : ndarray of shape (n_samples, n_features)
+        The rows of X.
+    names : list of str
+        Names of the features.
+    norm : str
+        Norm of the distance.
+    """
+
+    rows: Any
+    before: np.ndarray
+    target: np.ndarray
+    distance: np.ndarray
+    bound: np.ndarray
+    start: np.ndarray = field(repr=False)
+    names: list[str] = field(repr=False)
+    norm: str = "l2"
+
+    @property
+    def gap(self) -> np.ndarray:
+        """How much nearer an undiscovered row could be. It is that of rounding where the answer is proven."""
+        return np.where(np.isfinite(self.distance), self.distance - self.bound, 0.0)
+
+    @property
+    def optimal(self) -> np.ndarray:
+        """Whether the row is proven to be the nearest, or proven not to exist."""
+        return is_proven(self.distance, self.bound)
+
+    @property
+    def changes(self) -> list[list[Change]]:
+        """The features that change, from what and to what, with the largest change first."""
+        values = np.asarray(self.rows, dtype=float)
+        found = []
+        for x, z in zip(self.start, values):
+            changed = np.flatnonzero((x != z) & np.isfinite(z))
+            changed = changed[np.argsort(-np.abs(z - x)[changed], kind="stable")]
+            found.append([Change(self.names[f], float(x[f]), float(z[f])) for f in changed])
+        return found
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+    def plot(self, row: int = 0, *, scale=None, max_features: int = 12, ax=None):
+        """Draw the changes that lead one row to its counterfactual; see `ldep.plotting.plot_counterfactual`."""
+        from ldep.plotting import plot_counterfactual
+
+        return plot_counterfactual(self, row, scale=scale, max_features=max_features, ax=ax)
+
+    def __str__(self) -> str:
+        lines = []
+        for number, changes in enumerate(self.changes):
+            lines.append(f"row {number}: {self.before[number]} -> {self.target[number]}, {self._quality(number)}")
+            lines += [f"    {change}" for change in changes]
+        return "\n".join(lines)
+
+    def _quality(self, number: int) -> str:
+        distance, bound = self.distance[number], self.bound[number]
+        norm = {"l2": "L2", "l1": "L1", "linf": "Linf"}[self.norm]
+        if np.isinf(distance):
+            return "no allowed row has it" if np.isinf(bound) else f"none found, and none is nearer than {bound:.6g}"
+        if self.optimal[number]:
+            return f"{norm} distance {distance:.6g}, proven to be the nearest"
+        return f"{norm} distance {distance:.6g}; none is nearer than {bound:.6g}"

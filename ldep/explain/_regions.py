@@ -1,0 +1,126 @@
+"""The regions of a class: the class k is predicted where one of its pieces is above all pieces of all other classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from ldep.explain._domain import Domain
+from ldep.model import FittedModel, Maxima
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The polyhedra of one class, one per piece: differences[i, j] . (z - center) + offsets[i, j] >= 0 for all j.
+
+    The differences, of shape (n_pieces, n_others, n_features), are the slopes of each piece of the class minus those of
+    each piece of the others.
+    """
+
+    differences: np.ndarray
+    offsets: np.ndarray
+    center: np.ndarray
+
+    @classmethod
+    def of(cls, model: Maxima, target: int) -> Regions:
+        others = [k for k in range(model.n_classes) if k != target]
+        slopes = np.vstack([model.slopes[k] for k in others])
+        offsets = np.concatenate([model.offsets[k] for k in others])
+        return cls(model.slopes[target][:, None] - slopes, model.offsets[target][:, None] - offsets, model.center)
+
+    def shortfall(self, X: np.ndarray) -> np.ndarray:
+        """How far each condition is from holding: shape (n_rows, n_pieces, n_others), positive where it fails."""
+        return -(np.einsum("ijf,rf->rij", self.differences, X - self.center, optimize=True) + self.offsets)
+
+    def lower_bounds(self, X: np.ndarray, domain: Domain) -> tuple[np.ndarray, np.ndarray]:
+        """The shortfalls, and for each region a distance that it has at least from each row."""
+        shortfall = self.shortfall(X)
+        slope = domain.dual_norm(self.differences)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.where(shortfall > 0, shortfall / slope, 0.0)
+        return shortfall, distance.max(axis=2)
+
+
+# Tolerance of HiGHS for constraints, with some room.
+TOLERANCE = 1e-6
+
+
+def needed_pieces(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Mask of the pieces that the maximum of slopes . x + offsets needs in the box low <= x <= high.
+
+    A piece is dropped if another one is equal to it, or if it is nowhere the largest. Pieces are dropped one after the
+    other, each compared with those that are left, so that the maximum stays the same function in the box.
+    """
+    table = np.column_stack([slopes, offsets])
+    needed = np.zeros(len(table), dtype=bool)
+    needed[np.unique(table, axis=0, return_index=True)[1]] = True
+    for piece in np.flatnonzero(needed):
+        others = needed.copy()
+        others[piece] = False
+        if others.any():
+            A, b = slopes[piece] - slopes[others], offsets[piece] - offsets[others]
+            needed[piece] = largest_slack(A, b, low, high) > -TOLERANCE
+    return needed
+
+
+def needed_conditions(A: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+    """Mask of the conditions A x + b >= 0 that the others do not imply in the box; None if they exclude each other."""
+    if largest_slack(A, b, low, high) < -TOLERANCE:
+        return None
+    needed = np.zeros(len(b), dtype=bool)
+    needed[np.unique(np.column_stack([A, b]), axis=0, return_index=True)[1]] = True
+    for condition in np.flatnonzero(needed):
+        others = needed.copy()
+        others[condition] = False
+        needed[condition] = _smallest(A[condition], b[condition], A[others], b[others], low, high) < TOLERANCE
+    return needed
+
+
+def largest_slack(A: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+    """The largest t <= 1 for which some x in the box has A x + b >= t |A| in every row."""
+    size = np.maximum(np.linalg.norm(A, axis=1), 1e-12 * (1.0 + np.abs(b)))
+    A, b = A / size[:, None], b / size
+    n = A.shape[1]
+    rows = LinearConstraint(np.column_stack([A, -np.ones(len(A))]), -b, np.inf)
+    cost = np.append(np.zeros(n), -1.0)
+    done = milp(cost, constraints=rows, bounds=Bounds(np.append(low, -np.inf), np.append(high, 1.0)))
+    return float(done.x[-1]) if done.x is not None else 1.0
+
+
+def _smallest(a, offset: float, A, b, low, high) -> float:
+    """The smallest value of a . x + offset, in units of |a|, where A x + b >= 0 in the box, but at least -1."""
+    size = max(float(np.linalg.norm(a)), 1e-300)
+    n = len(a)
+    rows = [LinearConstraint(np.append(-a / size, 1.0)[None], offset / size, np.inf)]
+    if len(A):
+        norms = np.maximum(np.linalg.norm(A, axis=1), 1e-300)
+        rows.append(LinearConstraint(np.column_stack([A / norms[:, None], np.zeros(len(A))]), -b / norms, np.inf))
+    cost = np.append(np.zeros(n), 1.0)
+    done = milp(cost, constraints=rows, bounds=Bounds(np.append(low, -1.0), np.append(high, np.inf)))
+    return float(done.x[-1]) if done.x is not None else -1.0
+
+
+def box_of(X: np.ndarray | None, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest box that contains the rows; the whole space without rows."""
+    if X is None:
+        return np.full(n_features, -np.inf), np.full(n_features, np.inf)
+    return X.min(axis=0), X.max(axis=0)
+
+
+def without_dead_pieces(maxima: Maxima, low: np.ndarray, high: np.ndarray) -> Maxima:
+    """The same functions in the box, from the pieces that they need."""
+    low, high = low - maxima.center, high - maxima.center
+    needed = [needed_pieces(w, c, low, high) for w, c in zip(maxima.slopes, maxima.offsets)]
+    slopes, offsets, intercepts = (
+        [part[mask] for part, mask in zip(parts, needed)]
+        for parts in (maxima.slopes, maxima.offsets, maxima.intercepts)
+    )
+    return replace(maxima, slopes=slopes, offsets=offsets, intercepts=intercepts)
+
+
+def simplified(model: FittedModel, X: np.ndarray | None) -> FittedModel:
+    """The same decision values in the smallest box that contains the rows, without the dead pieces of any member."""
+    box = box_of(X, model.n_features)
+    return replace(model, members=[without_dead_pieces(member, *box) for member in model.members])

@@ -1,0 +1,193 @@
+"""A fitted ℓ-DEP as a program of primitive steps: the portable form, from which ONNX, C and the page are printed.
+
+The steps have a fixed order, so that a program is stored as their arguments: names, texts and numbers, which are JSON.
+A printer knows these steps, and neither the encoder nor the estimator that they come from.
+
+    number, category, date      A cell becomes a number, NaN if it is missing. A category is found by its spelling,
+                                else by its value; a date is its seconds since the beginning of 2000.
+    value, equals, missing,     The number of a column becomes a feature: itself, whether it is a given one, whether
+    year, ..., hour             there is none, or a part of a date.
+    fill, standardise           A feature gets a value where it is NaN; then (x - mean) / scale.
+    pieces, maximum             The largest of each group of affine functions slope . (x - center) + offset.
+    combine                     The maxima of a member, with signs: tau with two classes, else one score per class.
+    vote                        tau is clipped to [-1, 1], or the sparsemax is taken of the scores.
+    sum, factors                The members, with weights; factors of the shares of the votes.
+    threshold                   Decision values. With two classes the sign decides, else the largest.
+    link                        Probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ldep.model import FittedModel, Link, folded
+
+DATE_FORMS = ("YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD Mon YYYY", "YYYYMMDD")
+DATE_PARTS = ("year", "month", "weekday", "days", "hour")
+
+
+class NotExportable(ValueError):
+    """A model has no exported form, or not the one that was asked for."""
+
+
+class Spelling(NamedTuple):
+    """A text that stands for a category, the number that the text reads as, if it is one, and the category's place."""
+
+    text: str
+    value: float | None
+    category: int
+
+
+@dataclass(frozen=True)
+class Column:
+    """A raw column, and the step ("number", "category" or "date") that reads its cells; `form` is one of `DATE_FORMS`.
+
+    Categories have one number each. A cell is the first spelling with its text, else the first one with its value.
+    """
+
+    name: str
+    read: str
+    form: str = ""
+    categories: list[str] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    spellings: list[Spelling] = field(default_factory=list)
+
+
+class Feature(NamedTuple):
+    """The steps of one feature: the column it comes from, the step that makes it, and what fills and scales it."""
+
+    name: str
+    column: int
+    step: str
+    equals: float
+    fill: float
+    mean: float
+    scale: float
+
+
+class Reading(NamedTuple):
+    """How any cell is read: texts that are missing cells, words that are numbers, and the largest number."""
+
+    missing: list[str]
+    words: dict[str, float]
+    largest: float
+
+
+class ProgramLink(NamedTuple):
+    """Probabilities: the logistic function, or with more classes the softmax, of slope f(decision + shift) + intercept.
+
+    `kind` is f: "identity"; "asinh"; "log_odds" of the share of votes; "log_shares", the logarithms of the shares of
+    votes; or "leads", the asinh of the lead of each class over the best other one. See `ldep.model._link`.
+    """
+
+    kind: str
+    slope: float
+    intercepts: list[float]
+    shift: list[float]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The steps of a model. Pieces are listed by member, then by maximum.
+
+    There is one decision value with two classes, else one per class; this is n_values below. Without columns a row is
+    its features.
+    """
+
+    classes: np.ndarray
+    center: np.ndarray
+    slopes: np.ndarray
+    offsets: np.ndarray
+    sizes: np.ndarray  # (n_members, n_maxima): number of pieces
+    signs: np.ndarray  # (n_values, n_maxima): what combines the maxima of a member
+    vote: str | None  # "clip", "sparsemax", or None
+    weights: np.ndarray
+    factors: np.ndarray | None  # (n_values,): of the shares of votes
+    thresholds: np.ndarray  # (n_values,): what is subtracted
+    link: ProgramLink | None
+    own_offsets: np.ndarray  # at the member's own centre, from which its contributions are measured
+    shifts: np.ndarray  # (n_members, n_features): `center` minus the member's own centre
+    columns: list[Column] = field(default_factory=list)
+    features: list[Feature] = field(default_factory=list)
+    reading: Reading | None = None
+
+    @property
+    def n_features(self) -> int:
+        return self.slopes.shape[1]
+
+    @property
+    def starts(self) -> np.ndarray:
+        """First piece of each maximum, and the number of all pieces."""
+        return np.concatenate([[0], np.cumsum(self.sizes.ravel())])
+
+    def read_as(self, step: str) -> list[Column]:
+        """The columns whose cells this step reads."""
+        return [column for column in self.columns if column.read == step]
+
+    def of_features(self, argument: str) -> np.ndarray:
+        """An argument of the steps of all features."""
+        return np.array([getattr(feature, argument) for feature in self.features])
+
+    def to_json(self) -> dict[str, Any]:
+        """The program as plain values."""
+        fields = asdict(self).items()
+        values = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields}
+        link, reading = (None if part is None else part._asdict() for part in (self.link, self.reading))
+        features = [feature._asdict() for feature in self.features]
+        return {**values, "link": link, "reading": reading, "features": features}
+
+
+def fitted_model(estimator: Any) -> FittedModel:
+    """Return the fitted ℓ-DEP of an estimator; NotExportable if it has none."""
+    model = getattr(estimator, "model_", None)
+    if not isinstance(model, FittedModel):
+        raise NotExportable(
+            f"{type(estimator).__name__} cannot be exported; LDEPClassifier, LDEPClassifierCV and "
+            "StreamingLDEPClassifier can."
+        )
+    return model
+
+
+def program_of(model: FittedModel, classes: np.ndarray) -> Program:
+    """Return the steps of a model, from its features."""
+    center = model.members[0].center
+    slopes = [np.vstack(member.slopes) for member in model.members]
+    own_offsets = [np.concatenate(member.offsets) for member in model.members]
+    shifts = np.array([center - member.center for member in model.members])
+    thresholds = folded(model.thresholds[None]).ravel()
+    return Program(
+        classes=classes,
+        center=center,
+        slopes=np.vstack(slopes),
+        offsets=np.concatenate([own + w @ shift for own, w, shift in zip(own_offsets, slopes, shifts)]),
+        sizes=np.array([member.sizes for member in model.members]),
+        signs=np.atleast_2d(folded(model.members[0].signs.T).T),
+        vote=("clip" if model.factors is None else "sparsemax") if model.votes else None,
+        weights=model.weights,
+        factors=model.factors,
+        thresholds=thresholds,
+        link=None if model.link is None else _link(model.link, thresholds),
+        own_offsets=np.concatenate(own_offsets),
+        shifts=shifts,
+    )
+
+
+def check_two_classes(program: Program) -> None:
+    """Raise NotExportable if a program has more than two classes, which not every printer knows."""
+    if len(program.classes) > 2:
+        raise NotExportable(
+            f"Only a model with two classes has this form; this one has {len(program.classes)} classes, and can be "
+            "written as ONNX."
+        )
+
+
+def _link(link: Link, thresholds: np.ndarray) -> ProgramLink:
+    """A link as a function of the decision values; of two classes, of the one that they have."""
+    shift = thresholds.tolist()
+    if len(shift) > 1:
+        return ProgramLink(link.kind, link.slope, link.intercepts.tolist(), shift)
+    kind, slope = ("asinh", 2.0 * link.slope) if link.kind == "leads" else (link.kind, link.slope)
+    return ProgramLink(kind, slope, [float(link.intercepts[1] - link.intercepts[0])], shift)

@@ -1,0 +1,40 @@
+"""What a fitted ℓ-DEP is, whoever trained it: maxima of affine pieces, votes, and the link to probabilities."""
+
+from ldep._utils import belong_to
+from ldep.model._decisions import (
+    OPEN_VOTES,
+    cast_votes,
+    class_numbers,
+    folded,
+    form_in,
+    form_of,
+    lead,
+    open_votes,
+    sparsemax,
+    unfolded,
+)
+from ldep.model._fitted import FittedModel, Maxima, active_pieces
+from ldep.model._link import Link, fit_decisions, fit_slope, fit_votes, leads
+
+__all__ = [
+    "OPEN_VOTES",
+    "FittedModel",
+    "Link",
+    "Maxima",
+    "active_pieces",
+    "cast_votes",
+    "class_numbers",
+    "fit_decisions",
+    "fit_slope",
+    "fit_votes",
+    "folded",
+    "form_in",
+    "form_of",
+    "lead",
+    "leads",
+    "open_votes",
+    "sparsemax",
+    "unfolded",
+]
+
+belong_to(__name__, FittedModel, Link, Maxima)

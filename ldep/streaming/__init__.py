@@ -1,1 +1,0 @@
-"""Training on more rows than memory holds: one pass for a summary and a sample, further passes to descend."""

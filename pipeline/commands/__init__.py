@@ -1,1 +1,0 @@
-"""The command `ldep`, and its subcommands that are not stages."""

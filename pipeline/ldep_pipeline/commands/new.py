@@ -1,0 +1,166 @@
+"""Commands that write params.yaml: `ldep new` adds a file as a data set, `ldep set` changes values."""
+
+from __future__ import annotations
+
+import filecmp
+import inspect
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ldep_pipeline.commands import CommandLine, add_layout, add_params
+from ldep_pipeline.commands.datasets import guessed_layout, text_table
+from ldep_pipeline.common.errors import UserError, listed
+from ldep_pipeline.common.files import replacing, safe_name
+from ldep_pipeline.common.progress import duration
+from ldep_pipeline.config import params, paths
+from ldep_pipeline.config.params import Key, OwnData, Params, load
+from ldep_pipeline.data import catalogue, own_file
+from ldep_pipeline.data.profile import Profile
+from ldep_pipeline.data.tables import Layout
+from ldep_pipeline.encoding import columns
+from ldep_pipeline.execution import suites
+from ldep_pipeline.execution.suites import ChosenModels
+from ldep_pipeline.fitting.models import resolve
+
+CLASS_WEIGHT = "class_weight"
+
+
+def add_new(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a name for the data set")
+    parser.add_argument("source", metavar="FILE", type=Path, help="a .csv, .arff or .parquet file")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the classes")
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="COLUMN", help="a further column to leave out; repeatable"
+    )
+    parser.add_argument(
+        "--suite", choices=list(suites.SUITES), default="standard", help="models to run (default: standard)"
+    )
+    parser.add_argument("--metric", help="what to tune for (default: by the balance of the classes)")
+    split = parser.add_mutually_exclusive_group()
+    split.add_argument("--time", metavar="COLUMN", help="test models on later rows than they are trained on")
+    split.add_argument("--group", metavar="COLUMN", help="keep the rows with the same cell here in one fold")
+    add_layout(parser)
+    add_params(parser)
+
+
+def new(args: Namespace) -> None:
+    """Look at a file, copy it to data/own/, and write the data set and what suits it to params.yaml."""
+    name, file, layout = args.name, args.source, guessed_layout(args)
+    _check_name(name, args.params)
+    if not file.is_file():
+        raise UserError(f"{file}: there is no such file.")
+    own = _entry(args, layout)
+    found = own_file.fetch(name, own).profile  # it can be used
+    print(f"{text_table(found)}\n")
+    for warning in found.warnings():
+        print(f"- {warning}")
+    path = _in_own_folder(name, file)
+    own = own.model_copy(update={"path": str(path)})
+    metric = args.metric or suitable_metric(found)
+    known = load(args.params)
+    choice = suites.choose(args.suite, known, found.rows, _width(found))
+    params.set_values(
+        {
+            ("own_data", name): own.model_dump(exclude_defaults=True),
+            ("datasets",): [name],
+            ("models",): choice.models,
+            ("metric",): metric,
+            **(class_weights(choice.models, known) if found.is_unbalanced else {}),
+        },
+        args.params,
+    )
+    _report(name, path, found, choice, metric, args.suite)
+
+
+def suitable_metric(found: Profile) -> str:
+    """Accuracy, unless a class is rare: a model that never predicts it would then look good."""
+    return "balanced_accuracy" if found.is_unbalanced else "accuracy"
+
+
+def class_weights(models: Sequence[str], params: Params) -> dict[Key, Any]:
+    """Changes of params.yaml that let tuning choose class weights, for the models that have them."""
+    changes: dict[Key, Any] = {}
+    for model in models:
+        name = params.classifiers[model].ensemble or model  # an ensemble is one of the trials of another model
+        entry = params.classifiers[name]
+        if not entry.search or CLASS_WEIGHT in {*entry.search, *entry.params}:
+            continue
+        if CLASS_WEIGHT not in inspect.signature(resolve(entry.class_)).parameters:
+            continue
+        changes["classifiers", name, "search", CLASS_WEIGHT] = {"choices": [None, "balanced"]}
+        if entry.first:
+            weights = ["balanced" if number % 2 == 0 else None for number in range(len(entry.first))]
+            first = [{**settings, CLASS_WEIGHT: weight} for settings, weight in zip(entry.first, weights)]
+            changes["classifiers", name, "first"] = first
+    return changes
+
+
+def _width(found: Profile) -> int:
+    """The number of features after encoding."""
+    recipes = [column.recipe for column in found.columns]
+    return len(columns.labels([columns.from_json(recipe) for recipe in recipes if recipe is not None]))
+
+
+def _check_name(name: str, params: Path) -> None:
+    try:
+        safe_name(name)
+    except ValueError as error:
+        raise UserError(f"'{name}' cannot be the name of a data set: {error}.") from None
+    if name in catalogue.load():
+        raise UserError(f"the catalogue has a data set '{name}'; choose another name.")
+    if name in load(params).own_data:
+        raise UserError(f"{params} has a data set '{name}' already; choose another name, or remove own_data.{name}.")
+
+
+def _entry(args: Namespace, layout: Layout) -> OwnData:
+    split = {"time": args.time, "group": args.group} if args.time or args.group else None
+    values = {"path": str(args.source), "target": args.target, "ignore": list(dict.fromkeys(args.ignore))}
+    try:
+        return OwnData.model_validate({**values, "split": split, **asdict(layout)})
+    except ValidationError as error:
+        raise UserError(f"{error.errors()[0]['msg'].removeprefix('Value error, ')}.") from None
+
+
+def _in_own_folder(name: str, file: Path) -> Path:
+    """Copy the file to the folder that DVC watches, unless it is there already."""
+    if paths.OWN.resolve() in file.resolve().parents:
+        return file
+    copy = paths.OWN / f"{name}{file.suffix.lower()}"
+    if copy.exists() and not filecmp.cmp(copy, file, shallow=False):
+        raise UserError(f"{copy} exists and differs from {file}; remove it, or choose another name.")
+    with replacing(copy) as part:
+        shutil.copyfile(file, part)
+    return copy
+
+
+def _report(name: str, path: Path, found: Profile, choice: ChosenModels, metric: str, suite: str) -> None:
+    print(f"\nThe file is {path}. params.yaml now has the data set '{name}' alone:")
+    if found.dropped:
+        print(f"  left out: {listed(found.dropped)} (to keep one, name its kind in own_data.{name}.encode)")
+    print(f"  models: {', '.join(choice.models)} (suite {suite}; --suite chooses {', '.join(suites.SUITES)})")
+    for model, seconds in choice.left_out.items():
+        print(f"  {model} is skipped: with {found.rows} rows it would take about {duration(seconds)}")
+    print(f"  training takes about {duration(choice.seconds)}, estimated from the size of the file")
+    print(f"  metric: {metric}, to tune and to choose the winner")
+    print(f"Next: dvc repro, then open report/{name}.html.")
+
+
+def add_set(parser: ArgumentParser) -> None:
+    parser.add_argument("assignments", nargs="+", metavar="KEY=VALUE", help="a dotted key, and its value in YAML")
+    add_params(parser)
+
+
+def set_values(args: Namespace) -> None:
+    params.set_values(params.assignments(args.assignments), args.params)
+
+
+COMMANDS = {
+    "new": CommandLine(add_new, new, "ldep new customers customers.csv --target churned && dvc repro"),
+    "set": CommandLine(add_set, set_values, "ldep set 'models=[ldep,rbf_svc]' tuning.trials=50"),
+}

@@ -1,0 +1,290 @@
+"""The command `ldep score`: the rows of a file of any size, in pieces, in bounded memory.
+
+With `--check` it compares the distribution of the columns with that in the rows of training.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from tqdm import tqdm
+
+from ldep_pipeline.commands import CommandLine, add_layout, add_model_address, drift
+from ldep_pipeline.commands.drift import ColumnDrift, DriftCheck
+from ldep_pipeline.common.errors import UserError, short
+from ldep_pipeline.common.files import replacing, write_json
+from ldep_pipeline.data.cells import CellError
+from ldep_pipeline.data.tables import Layout, Table, open_table
+from ldep_pipeline.registry import download
+from ldep_pipeline.report import renderers
+from ldep_pipeline.report import table as tables
+from ldep_pipeline.server import request_log
+from ldep_pipeline.serving.served_model import Report, ServedModel, columns_by_row, refuse
+
+log = logging.getLogger(__name__)
+TARGETS = (".csv", ".parquet")
+Write = Callable[[pa.Table], None]
+MOVED = 3  # the exit code if a column moved
+FEW_ROWS = 100
+DRIFT_COLUMNS = (
+    tables.Column("column", "left"),
+    tables.Column("PSI"),
+    tables.Column("missing before"),
+    tables.Column("now"),
+    tables.Column("unseen"),
+    tables.Column("moved", "left"),
+)
+
+
+def add_score(parser: ArgumentParser) -> None:
+    add_model_address(parser)
+    parser.add_argument("source", metavar="IN", type=Path, help="raw rows: a .csv, .arff or .parquet file of any size")
+    parser.add_argument(
+        "target", metavar="OUT", type=Path, nargs="?", help="the .csv or .parquet file to write; optional with --check"
+    )
+    parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first value that the model would take as missing"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare the rows with those of training, and print which columns moved; exit code 3 if any did. IN may "
+        "also be a log of `ldep serve --log-requests`",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="with --check: also write the comparison to this file"
+    )
+    add_layout(parser, delimiter=",", decimal=".", encoding="utf-8")
+
+
+def score(args: Namespace) -> int:
+    if args.target is None and not args.check:
+        raise UserError("name the file to write (OUT), or add --check to compare the rows with those of training.")
+    if args.json is not None and not args.check:
+        raise UserError("--json writes the comparison of --check; add --check.")
+    layout = Layout(args.delimiter, args.decimal, args.encoding)
+    if args.target is not None:
+        run(args.model, args.source, args.target, explain=args.explain, strict=args.strict, layout=layout)
+    return MOVED if args.check and check_drift(args.model, args.source, args.json, layout=layout) else 0
+
+
+def run(
+    uri: str,
+    source: Path,
+    target: Path,
+    *,
+    explain: bool = False,
+    strict: bool = False,
+    root: Path = Path(),
+    layout: Layout | None = None,
+) -> int:
+    """Write the class, decision value and probability of each row, in the order of the rows; return their number.
+
+    A column names the values that were taken as missing. With `strict` such a value is an error.
+    """
+    if target.suffix not in TARGETS:
+        raise UserError(f"{target}: the answers are written as .csv or .parquet.")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise UserError(f"{target} is the input file, and would be overwritten; name another file for the answers.")
+    model = download.load(uri, root)
+    if explain and not hasattr(model.model, "explain"):
+        raise UserError(f"{type(model.model).__name__} has no exact explanation; leave --explain out.")
+    rows = open_table(source, layout, known=model.encoder.columns_)
+    began, done, unknown = time.monotonic(), 0, Counter[str]()
+    with replacing(target) as part, _writer(part, target.suffix) as write, tqdm(unit=" rows", disable=None) as bar:
+        # One batch is scored while the previous one is written, so at most three are in memory.
+        with ThreadPoolExecutor(1) as writing_thread:
+            writing: Future[None] | None = None
+            for piece in _pieces(rows, model):
+                answers, report = _answers(model, rows, piece, explain, strict, done)
+                unknown.update({name: len(unknown_rows) for name, unknown_rows in report.items()})
+                if writing is not None:
+                    writing.result()
+                writing = writing_thread.submit(write, answers)
+                done += len(piece)
+                bar.update(len(piece))
+            if writing is not None:
+                writing.result()
+        if not done:  # the columns of an empty table are still its columns
+            write(table(model, None, explain)[0])
+    seconds = time.monotonic() - began
+    log.info("%s: %d rows in %.1f s, %.0f per second.", target, done, seconds, done / max(seconds, 1e-9))
+    if unknown:
+        shown = ", ".join(f"{name} ({count})" for name, count in unknown.most_common())
+        log.warning("%s: unknown values were taken as missing, in cells of: %s.", source, shown)
+    return done
+
+
+def _pieces(rows: Table, model: ServedModel) -> Iterator[pa.Table]:
+    return rows.pieces(model.encoder.columns_, model.encoder.numeric_columns)
+
+
+def _answers(
+    model: ServedModel, rows: Table, piece: pa.Table, explain: bool, strict: bool, done: int
+) -> tuple[pa.Table, Report]:
+    try:
+        return table(model, piece, explain, strict)
+    except CellError as error:
+        place = rows.place(done + error.row)
+        raise UserError(f"{rows.path}: {place}, column '{error.column}': {error.reason}") from None
+    except ValueError as error:
+        raise UserError(f"{rows.path}, after row {done}: {error}") from None
+
+
+def table(model: ServedModel, piece: pa.Table | None, explain: bool, strict: bool = False) -> tuple[pa.Table, Report]:
+    """Return the answers for some rows, one column per kind of answer, and the values that were taken as missing."""
+    X, report = np.empty((0, len(model.columns))), Report()
+    if piece is not None:
+        frame = piece.to_pandas()
+        X, report = model.read(frame)
+        if strict:
+            refuse(frame, report)
+    numbers, values = model.score(X)
+    classes = pa.array(model.classes, pa.string())
+    columns = {"class": pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), classes)}
+    probability = model.probability(X, values)
+    if values is not None and probability is not None:
+        columns |= _score_columns(model.classes, values, probability)
+    if explain:
+        columns |= _explanation_columns(model, X)
+    columns["taken_as_missing"] = _column_names(report, len(X))
+    return pa.table(columns), report
+
+
+def _score_columns(classes: list[str], values: np.ndarray, probability: np.ndarray) -> dict[str, pa.Array]:
+    """With two classes the decision value and the probability of the second; with more both of every class."""
+    if values.ndim == 1:
+        return {"decision": pa.array(values), f"probability_of_{classes[1]}": pa.array(probability[:, 1])}
+    decisions = {f"decision_of_{label}": pa.array(column) for label, column in zip(classes, values.T)}
+    return decisions | {f"probability_of_{label}": pa.array(column) for label, column in zip(classes, probability.T)}
+
+
+def _explanation_columns(model: ServedModel, X: np.ndarray) -> dict[str, pa.Array]:
+    explanation = model.explain(X) if len(X) else None
+    columns: dict[str, pa.Array] = {}
+    if len(model.classes) > 2:
+        rivals: Any = [] if explanation is None else explanation.rival
+        columns["against"] = pa.array([str(label) for label in rivals], pa.string())
+    columns["bias"] = pa.array(np.zeros(0) if explanation is None else explanation.bias)
+    contributions = X if explanation is None else explanation.contributions
+    for name, contribution in zip(model.columns, contributions.T):
+        columns[f"contribution_of_{name}"] = pa.array(contribution)
+    return columns
+
+
+def _column_names(report: Report, count: int) -> pa.Array:
+    """Return for each row the columns whose value was taken as missing, as text; null if there are none."""
+    if not report:
+        return pa.nulls(count, pa.string())
+    names = columns_by_row(report, count)
+    return pa.array(["; ".join(columns) or None for columns in names], pa.string())
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """Answers for a CSV file, which takes no dictionaries."""
+    return rows.set_column(0, "class", rows.column(0).cast(pa.string()))
+
+
+@contextmanager
+def _writer(part: Path, suffix: str) -> Iterator[Write]:
+    """Give a function that writes tables; the first one opens the file, since it has the columns of all."""
+    opened: list[pyarrow.parquet.ParquetWriter | pyarrow.csv.CSVWriter] = []
+
+    def write(rows: pa.Table) -> None:
+        if not opened:
+            if suffix == ".parquet":
+                # Scores do not repeat, and do not shrink: looking for it costs more than all the rest.
+                options = {"use_dictionary": ["class"], "compression": {"class": "snappy"}, "write_statistics": False}
+                opened.append(pyarrow.parquet.ParquetWriter(part, rows.schema, **options))
+            else:
+                opened.append(pyarrow.csv.CSVWriter(part, _plain(rows).schema))
+        opened[0].write_table(rows if suffix == ".parquet" else _plain(rows))
+
+    try:
+        yield write
+    finally:
+        for writer in opened:
+            writer.close()
+
+
+def check_drift(
+    uri: str, source: Path, out: Path | None = None, root: Path = Path(), layout: Layout | None = None
+) -> list[ColumnDrift]:
+    """Print the comparison, write it as JSON if `out` is given, and return the columns that moved."""
+    with download.checked_copy(uri, root) as folder:
+        model = download.load(str(folder))
+        profile = download.training_profile(uri, folder)
+    if profile is None:
+        raise UserError(f"{uri} has no training profile; `ldep register` stores one with each new version.")
+    check = DriftCheck(model.encoder, profile)
+    if source.suffix == request_log.SUFFIX:
+        _add_log(check, source, model)
+    else:
+        _add_file(check, open_table(source, layout, known=model.encoder.columns_), model)
+    if not check.rows:
+        raise UserError(f"{source}: there are no rows to compare.")
+    result = check.result()
+    moved = [column for column in result if column.reasons]
+    print(f"{source}: {check.rows} rows, compared with the {profile.rows} rows of training.\n")
+    print(drift_table(result))
+    print(f"{len(moved)} of {len(result)} columns moved." if moved else "No column moved.")
+    if any(column.psi >= drift.PSI_LIMIT and not column.reasons for column in result):
+        print(
+            f"A PSI of {drift.PSI_LIMIT} or more without a remark is explained by chance: few rows, or many categories."
+        )
+    if check.rows < FEW_ROWS:
+        print(f"With fewer than {FEW_ROWS} rows, chance explains all but the largest differences.")
+    if out is not None:
+        write_json(out, drift.to_json(check, result))
+    return moved
+
+
+def _add_file(check: DriftCheck, rows: Table, model: ServedModel) -> None:
+    for piece in _pieces(rows, model):
+        try:
+            check.add(piece.to_pandas())
+        except CellError as error:
+            place = rows.place(check.rows + error.row)
+            raise UserError(f"{rows.path}: {place}, column '{error.column}': {error.reason}") from None
+
+
+def _add_log(check: DriftCheck, source: Path, model: ServedModel) -> None:
+    for piece in request_log.read(source, model.encoder.columns_):
+        try:
+            check.add(piece)
+        except CellError as error:  # a log holds answered requests, so somebody edited it
+            place = f"row {check.rows + error.row + 1}"
+            raise UserError(f"{source}: {place}, column '{error.column}': {error.reason}") from None
+
+
+def drift_table(result: list[ColumnDrift]) -> str:
+    """Return one line per column, those that moved first."""
+    rows = [
+        (
+            short(column.column),
+            f"{column.psi:.3f}",
+            f"{column.missing_before:.1%}",
+            f"{column.missing_now:.1%}",
+            f"{column.unseen:.1%}" if column.unseen else "",
+            "; ".join(column.reasons),
+        )
+        for column in result
+    ]
+    return renderers.text(tables.Table(DRIFT_COLUMNS, [[tables.Cell(text) for text in row] for row in rows]))
+
+
+EXAMPLE = "ldep score models:/ldep-banana@champion rows.csv scored.parquet --explain"
+COMMANDS = {"score": CommandLine(add_score, score, EXAMPLE)}

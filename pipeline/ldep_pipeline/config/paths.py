@@ -1,0 +1,24 @@
+"""File locations of each stage, relative to the project folder (the one with params.yaml)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ldep_pipeline.data.settings import DATA, OWN, encoder, folds, imputed, profile, provenance, raw  # noqa: F401
+
+PARAMS = Path("params.yaml")
+CHECKED = DATA / "params.checked"
+OWN_MODELS = Path("own_models")  # the folder that DVC watches for the user's own classes
+REPORTS = Path("reports")
+RESULTS = Path("results")
+METRICS = Path("metrics/sets")  # one file per data set
+MEANS = Path("metrics/mean.json")  # the means over the data sets
+TUNED = Path("tuned")  # written by `ldep tune`, which is not a stage
+PLOTS = Path("plots")
+REGISTRY = Path("registry")  # the decision about the final model of each data set
+REPORT = Path("report")
+STATE = Path(".ldep")  # tracked by neither git nor DVC: work that can be computed again
+FITS = STATE / "fits"
+BUILT = STATE / "built"  # which models have been built before
+LOCKS = STATE / "locks"
+ANSWERED = STATE / "answered"  # the tracking stores that have answered before

@@ -1,0 +1,97 @@
+"""What params.yaml says about the data, and where the files of a data set lie, relative to the project folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from ldep_pipeline.common.errors import nearest, short
+
+DATA = Path("data")
+OWN = DATA / "own"  # the folder that DVC watches for the user's own files
+
+
+def raw(name: str, data: Path = DATA) -> Path:
+    return data / "raw" / f"{name}.parquet"
+
+
+def provenance(name: str, data: Path = DATA) -> Path:
+    # Not next to the data: its timestamp would make every later stage run again.
+    return data / "provenance" / f"{name}.json"
+
+
+def profile(name: str, data: Path = DATA) -> Path:
+    return data / "profile" / f"{name}.json"
+
+
+def imputed(name: str, data: Path = DATA) -> Path:
+    return data / "imputed" / f"{name}.parquet"
+
+
+def encoder(name: str, data: Path = DATA) -> Path:
+    return data / "imputed" / f"{name}.encoder.json"
+
+
+def folds(name: str, data: Path = DATA) -> Path:
+    return data / "folds" / f"{name}.csv"
+
+
+def _known(encode: str | dict[str, str]) -> str | dict[str, str]:
+    from ldep_pipeline.data import kinds  # it imports pandas, for which a command that only needs a location would wait
+
+    wanted, known = (encode.values(), kinds.KINDS) if isinstance(encode, dict) else ([encode], kinds.NOMINAL)
+    for name in wanted:
+        if name not in known:
+            raise ValueError(f"there is no encoding '{short(name)}'; {nearest(name, known)}")
+    return encode
+
+
+class DataSection(BaseModel):
+    """Every key is known and has its declared type; nothing is converted silently, nothing is ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Data(DataSection):
+    source: str = Field(default="auto", min_length=1)
+    timeout: float = Field(default=30, gt=0, le=3600)
+    retries: int = Field(default=2, ge=0, le=10)
+
+
+class OwnSplit(DataSection):
+    time: str | None = Field(default=None, min_length=1)
+    group: str | None = Field(default=None, min_length=1)
+    keep: bool = False
+
+    @model_validator(mode="after")
+    def _one_column(self) -> OwnSplit:
+        if (self.time is None) == (self.group is None):
+            raise ValueError("give one column, as time or as group")
+        return self
+
+    @property
+    def kind(self) -> Literal["time", "group"]:
+        return "group" if self.time is None else "time"
+
+    @property
+    def column(self) -> str:
+        return self.time or self.group or ""
+
+
+class OwnData(DataSection):
+    path: str = Field(min_length=1)
+    target: str = Field(min_length=1)
+    ignore: list[str] = Field(default_factory=list)
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    decimal: Literal[".", ","] = "."
+    encoding: str = "utf-8"
+    encode: Annotated[str | dict[str, str], AfterValidator(_known)] = "auto"
+    split: OwnSplit | None = None
+
+    @model_validator(mode="after")
+    def _target_does_not_split(self) -> OwnData:
+        if self.split is not None and self.split.column == self.target:
+            raise ValueError(f"split: '{self.target}' is the target; split by another column")
+        return self

@@ -1,0 +1,137 @@
+"""The sections of params.yaml that decide how a model is fitted: their types and defaults."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from ldep_pipeline.fitting.budget import ESTIMATES, has_estimate
+from ldep_pipeline.metrics.metric import METRICS
+
+
+class Section(BaseModel):
+    """Every key is known and has its declared type; nothing is converted silently, nothing is ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Impute(Section):
+    strategy: Literal["mean", "median", "most_frequent", "constant"] = "mean"
+    fill_value: float = Field(default=0, allow_inf_nan=False)
+    scope: Literal["dataset", "fold"] = "dataset"
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, str):
+        raise ValueError("a number is needed, not text; YAML takes 1e-8 for text, and 1.0e-8 for a number")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError("a finite number is needed")
+    return value
+
+
+Number = Annotated[Any, AfterValidator(_number)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"the key {reprlib.repr(key)} is not text; write it in quotes")
+            _plain(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _plain(item)
+    elif value is not None and not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"{reprlib.repr(value)} is neither a number nor text; write it in quotes")
+    return value
+
+
+# A value that JSON can represent: results and journals contain the settings.
+Plain = Annotated[Any, AfterValidator(_plain)]
+
+
+class Space(Section):
+    """Where a parameter is searched: `choices`, or a range from `low` to `high`, of whole numbers if both are."""
+
+    choices: list[Plain] | None = Field(default=None, min_length=1)
+    low: Number = None
+    high: Number = None
+    log: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Space:
+        if self.choices is not None:
+            if (self.low, self.high, self.log) != (None, None, False):
+                raise ValueError("give either choices, or low and high")
+            return self
+        if self.low is None or self.high is None:
+            raise ValueError("give either choices, or low and high")
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        if self.log and self.low <= 0:
+            raise ValueError("on a log scale low must be above 0")
+        return self
+
+
+class Budget(Section):
+    """The estimated CPU seconds that a fit may take, and the parameters to use instead if it would take longer."""
+
+    seconds: float = Field(gt=0, allow_inf_nan=False)
+    instead: dict[str, Plain]
+
+
+class Classifier(Section):
+    class_: str = Field(alias="class", pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
+    params: dict[str, Plain] = {}
+    search: dict[str, Space] = {}
+    first: list[dict[str, Plain]] = []
+    while_tuning: dict[str, Plain] = {}
+    trials: int | None = Field(default=None, ge=1, le=100_000)
+    budget: Budget | None = None
+    ensemble: str | None = None
+    """The tuned model whose trials vote together; everything else is then that model's."""
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the model has a study of its own."""
+        return bool(self.search) and self.ensemble is None
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Classifier:
+        if self.budget is not None and not has_estimate(self.class_):
+            classes = ", ".join(ESTIMATES)
+            raise ValueError(f"budget: there is no estimate of the time of {self.class_}, only of {classes}; remove it")
+        if not self.search and (self.first or self.while_tuning or self.trials):
+            raise ValueError("first, while_tuning and trials need a search")
+        for number, settings in enumerate(self.first):
+            for name in sorted({*settings} ^ {*self.search}):
+                reason = "has no value for" if name in self.search else "sets what `search` does not have:"
+                raise ValueError(f"first.{number} {reason} {reprlib.repr(name)}")
+        return self
+
+
+def _metric(name: str) -> str:
+    if name not in METRICS:
+        raise ValueError(f"it is one of {', '.join(METRICS)}")
+    return name
+
+
+MetricName = Annotated[str, AfterValidator(_metric)]
+
+
+class Costs(Section):
+    """The cost of each kind of error. Of two classes the rarer one is the positive one."""
+
+    false_positive: float = Field(ge=0, allow_inf_nan=False)
+    false_negative: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Tuning(Section):
+    trials: int = Field(default=20, ge=1, le=100_000)
+    seconds: float = Field(default=3600, gt=0, allow_inf_nan=False)
+    folds: int = Field(default=3, ge=2, le=100)
+    sampler: Literal["tpe", "random"] = "tpe"
+    behind: float = Field(default=0.03, ge=0, le=1)

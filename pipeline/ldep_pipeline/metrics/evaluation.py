@@ -1,0 +1,146 @@
+"""What a fitted pipeline says about rows, and the value of every metric of it.
+
+Decision values say how much a model favours each class: one column per class, and the largest is favoured. With two
+classes the columns are -d/2 and d/2 for the decision value d of an estimator (`ldep.model.unfolded`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ldep.model import unfolded
+from ldep_pipeline.metrics.metric import COST, METRICS
+
+SMALLEST = 1e-12  # a probability of 0 or 1 has no finite log-odds
+
+
+class ErrorCosts(Protocol):
+    """What a wrong prediction costs: `costs` in params.yaml."""
+
+    @property
+    def false_positive(self) -> float: ...
+
+    @property
+    def false_negative(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a data set in sorted order.
+
+    Of two classes the rarer one is the positive one, which metrics and curves are about. More classes have no positive
+    one, and their errors no costs.
+    """
+
+    labels: np.ndarray
+    positive: int | None
+    costs: ErrorCosts | None = None
+
+    def of_positive(self, columns: np.ndarray) -> np.ndarray:
+        """The column of the positive class; all columns if there is none."""
+        return columns if self.positive is None else columns[:, self.positive]
+
+    def encode(self, labels: np.ndarray) -> np.ndarray:
+        """Whether each row is of the positive class; the number of its class if there is none."""
+        if self.positive is None:
+            return np.searchsorted(self.labels, labels)
+        return labels == self.labels[self.positive]
+
+
+def classes_of(y: np.ndarray, costs: ErrorCosts | None = None) -> Classes:
+    """The classes of all rows of a data set. Of two classes of the same size the second is the positive one."""
+    labels, counts = np.unique(y, return_counts=True)
+    if len(labels) > 2:
+        return Classes(labels, None)
+    return Classes(labels, 0 if counts[0] < counts[-1] else len(labels) - 1, costs)
+
+
+def decision_values(pipe: Any, X: Any) -> np.ndarray | None:
+    """The model's decision function; the log-odds of a model that has only probabilities; None if it has neither.
+
+    With two classes one number per row, not negative where the second class is favoured.
+    """
+    if hasattr(pipe, "decision_function"):
+        return np.asarray(pipe.decision_function(X), dtype=np.float64)
+    if hasattr(pipe, "predict_proba"):
+        p = np.clip(pipe.predict_proba(X), SMALLEST, 1 - SMALLEST)
+        return np.log(p) if p.shape[1] > 2 else np.log(p[:, 1]) - np.log1p(-p[:, 1])
+    return None
+
+
+def decision_columns(pipe: Any, X: Any, labels: np.ndarray) -> np.ndarray | None:
+    """Decision values with one column for each of `labels`, of which a model knows only some.
+
+    A class without training rows, which a split by time or by group can leave, gets less than every other class.
+    """
+    values = decision_values(pipe, X)
+    if values is None:
+        return None
+    known = pipe.classes_
+    if len(known) == len(labels):
+        return unfolded(values)
+    values = np.column_stack([-values, values]) if values.ndim == 1 else values
+    columns = np.repeat(values.min(axis=1, keepdims=True) - 1, len(labels), axis=1)
+    columns[:, np.searchsorted(labels, known)] = values
+    return columns
+
+
+def evaluate(pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray, classes: Classes) -> dict[str, float | None]:
+    """Every metric of a fitted pipeline on some rows."""
+    scores = _scores(pipe, X, classes)
+    probabilities = _probabilities(pipe, X, classes)
+    return {name: _value(name, classes, y, predicted, scores, probabilities) for name in METRICS}
+
+
+def score(name: str, pipe: Any, X: Any, y: np.ndarray, predicted: np.ndarray, classes: Classes) -> float | None:
+    """One metric; None if it needs what the pipeline does not have, or if the rows have a single class."""
+    needs = METRICS[name].needs
+    scores = _scores(pipe, X, classes) if needs == "scores" else None
+    probabilities = _probabilities(pipe, X, classes) if needs == "probabilities" else None
+    return _value(name, classes, y, predicted, scores, probabilities)
+
+
+def score_of_classes(name: str, y: np.ndarray, predicted: np.ndarray, classes: Classes) -> float | None:
+    """A metric that needs predicted classes only."""
+    return _value(name, classes, y, predicted, None, None)
+
+
+def _value(
+    name: str,
+    classes: Classes,
+    y: np.ndarray,
+    predicted: np.ndarray,
+    scores: np.ndarray | None,
+    probabilities: np.ndarray | None,
+) -> float | None:
+    metric = METRICS[name]
+    if name == COST:
+        if classes.costs is None:
+            return None
+        costs = classes.costs.false_positive, classes.costs.false_negative
+        return metric.value(classes.encode(y), classes.encode(predicted), *costs)
+    if metric.needs == "classes":
+        return metric.value(classes.encode(y), classes.encode(predicted))
+    values = scores if metric.needs == "scores" else probabilities
+    if values is None or (metric.needs == "scores" and len(np.unique(y)) < 2):
+        return None
+    return metric.value(classes.encode(y), values)
+
+
+def _scores(pipe: Any, X: Any, classes: Classes) -> np.ndarray | None:
+    columns = decision_columns(pipe, X, classes.labels)
+    return None if columns is None else classes.of_positive(columns)
+
+
+def _probabilities(pipe: Any, X: Any, classes: Classes) -> np.ndarray | None:
+    if not hasattr(pipe, "predict_proba"):
+        return None
+    values = np.asarray(pipe.predict_proba(X), dtype=np.float64)
+    if len(pipe.classes_) < len(classes.labels):
+        expanded = np.zeros((len(values), len(classes.labels)))
+        expanded[:, np.searchsorted(classes.labels, pipe.classes_)] = values
+        values = expanded
+    return classes.of_positive(values)

@@ -1,0 +1,184 @@
+"""A closer look at the selected model: learning curve, importance of the columns, and some rows explained.
+
+The model is fitted as on one fold of the cross-validation and asked about the test rows of that fold. All numbers are
+therefore about rows that the model has not seen. They are stored under a key, as every fit is.
+
+An ℓ-DEP says itself which raw columns it looks at: `explain_global` gives the mean absolute share of each feature in
+its decision values. For any other model a column is shuffled among the rows, and the loss of score says what the model
+loses without it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldep_pipeline.common import progress
+from ldep_pipeline.common.digests import digest, file_digest
+from ldep_pipeline.common.errors import first_line
+from ldep_pipeline.config import paths
+from ldep_pipeline.config.params import Params
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.data.stage_files import read_raw
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.execution.code_version import room_digest
+from ldep_pipeline.execution.plan import TrainingPlan
+from ldep_pipeline.fitting.fit import FitTask, fit_and_evaluate
+from ldep_pipeline.fitting.models import one_core
+from ldep_pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.registry.examination.explained_rows import explained_rows
+from ldep_pipeline.registry.examination.subject import Subject
+
+log = logging.getLogger(__name__)
+CODE = "registry/examination"  # decides the record, with the code of the fit
+NOTICEABLE = 10  # seconds from which the work is announced
+SHARES = (0.1, 0.3)
+FEWEST_PER_CLASS = 3
+MOST_ROWS = {"shares": 400, "permutation": 2000}
+REPEATS, MOST_PREDICTIONS = 5, 250  # shuffles of each column, and of all columns together
+
+
+def fit(task: FitTask, settings: dict[str, Any], subject: Subject, rows: np.ndarray) -> Any:
+    """A pipeline fitted on some rows, with the settings and the seed of the cross-validation."""
+    if task.entry.ensemble is not None:
+        task = replace(task, ensemble=settings)
+    chosen = np.zeros(len(subject.data.y), dtype=bool)
+    chosen[rows] = True
+    return fit_and_evaluate(task, subject.data, chosen, subject.data.test_rows(subject.fold), settings)[0]
+
+
+def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Path) -> dict[str, Any]:
+    """Return `learning_curve`, `importance` and `rows` as plain values, and `problems`: why one of them is missing.
+
+    trained: the plan of `train` with one model. table: the results of the data set.
+    """
+    dataset, (model,), folder = trained.dataset, trained.models, root / paths.DATA
+    data = load_training_data(dataset, folder)
+    fold = _fold(data)
+    fitted = table[(table["model"] == model) & (table["fold"] == fold)].iloc[0]
+    task = trained.fits[model, fold]
+    raw_digest, code = file_digest(paths.raw(dataset, folder)), room_digest(CODE)
+    key = digest("examination", task.key, fitted["settings"], params.metric, raw_digest, code)
+    record = trained.store.get(key)
+    if record is None:
+        if fitted["fit_seconds"] > NOTICEABLE:
+            log.info("%s: examining %s, about %.0f s.", dataset, model, 1.5 * fitted["fit_seconds"])
+        sources = RawEncoder.load(paths.encoder(dataset, folder)).source_columns
+        subject = Subject(data, read_raw(dataset, folder), sources, fold, params.metric, params.costs)
+        with progress.of_one_step(f"{dataset}: examining {model}"):
+            record = examine_fold(task, json.loads(fitted["settings"]), subject)
+        trained.store.put(key, record)
+    return record
+
+
+def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> dict[str, Any]:
+    """Fit the model as on the fold of the subject, and examine it on the test rows."""
+    with one_core(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # train has reported them for the same model
+        # A class of the user's may raise anything. What cannot be computed is left out of the report, with the reason.
+        try:
+            pipe = fit(task, settings, subject, subject.train)
+        except Exception as error:
+            return {"problems": [_reason(f"fit on fold {subject.fold}", error)]}
+        parts: dict[str, tuple[str, Callable[[], Any]]] = {
+            "learning_curve": ("learning curve", lambda: learning_curve(task, settings, subject, pipe)),
+            "importance": ("importance of the columns", lambda: importance(pipe, subject, task.seed)),
+            "rows": ("explained rows", lambda: explained_rows(pipe, subject)),
+        }
+        record: dict[str, Any] = {"problems": []}
+        for name, (title, compute) in parts.items():
+            try:
+                record[name] = compute()
+            except Exception as error:
+                record["problems"].append(_reason(title, error))
+        return record
+
+
+def _fold(data: TrainingData) -> int:
+    """The fold of the first repeat with the most training rows: the first one or, with folds by time, the last."""
+    sizes = [int(data.train_rows(fold).sum()) for fold in range(data.partition.folds_per_repeat)]
+    return len(sizes) - 1 if data.partition.time is not None else int(np.argmax(sizes))
+
+
+def _reason(part: str, error: Exception) -> str:
+    return f"{part}: {type(error).__name__}: {first_line(error)}"
+
+
+def learning_curve(task: FitTask, settings: dict[str, Any], subject: Subject, pipe: Any) -> list[dict[str, float]]:
+    """The score of models that were fitted on 10, 30 and 100 % of the training rows; `pipe` is the last of them.
+
+    The smaller samples are parts of the larger ones. A sample that lacks rows of a class is left out. An ensemble has
+    no curve: it belongs to the inner folds of a study.
+    """
+    if task.entry.ensemble is not None:
+        return []
+    order = np.random.default_rng(task.seed).permutation(subject.train)
+    points = []
+    for share in SHARES:
+        rows = np.sort(order[: round(share * len(order))])
+        if _has_every_class(subject.data.y, rows):
+            points.append(_point(fit(task, settings, subject, rows), len(rows), subject))
+    return [*points, _point(pipe, len(order), subject)]
+
+
+def _point(pipe: Any, rows: int, subject: Subject) -> dict[str, Any]:
+    return {"rows": rows, "score": subject.score(pipe, subject.data.X[subject.test], subject.test)}
+
+
+def _has_every_class(y: np.ndarray, rows: np.ndarray) -> bool:
+    counts = [int(np.count_nonzero(y[rows] == label)) for label in np.unique(y)]
+    return min(counts) >= FEWEST_PER_CLASS
+
+
+def importance(pipe: Any, subject: Subject, seed: int) -> dict[str, Any]:
+    """`method` and `columns`: the importance of each raw column on unseen rows, the largest first."""
+    method = "shares" if hasattr(pipe[-1], "attribute") else "permutation"
+    rows = _sample(subject.test, MOST_ROWS[method])
+    measure = _shares if method == "shares" else _losses
+    values = measure(pipe, subject, rows, seed)
+    order = sorted(values, key=lambda column: -values[column])
+    return {"method": method, "rows": len(rows), "columns": {column: values[column] for column in order}}
+
+
+def _shares(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[str, float]:
+    """The part of each column in the sum of the mean absolute shares."""
+    X = pipe[:-1].transform(subject.data.frame(rows))
+    per_feature = np.asarray(pipe[-1].explain_global(np.asarray(X)).importance)
+    total = float(per_feature.sum()) or 1.0
+    return {column: float(per_feature[features].sum()) / total for column, features in subject.groups.items()}
+
+
+def _losses(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[str, float]:
+    """The mean loss of score when the cells of a column are shuffled; features of one column stay together."""
+    rng = np.random.default_rng(seed)
+    X = subject.data.X[rows]
+    whole = subject.score(pipe, X, rows)
+    repeats = int(np.clip(MOST_PREDICTIONS // len(subject.groups), 1, REPEATS))
+    losses = {}
+    for column, features in subject.groups.items():
+        scores = []
+        for _ in range(repeats):
+            shuffled = X.copy()
+            shuffled[:, features] = X[rng.permutation(len(rows))][:, features]
+            scores.append(subject.score(pipe, shuffled, rows))
+        known = [score for score in scores if score is not None]
+        losses[column] = (
+            METRICS[subject.metric].gain(whole, float(np.mean(known))) if known and whole is not None else 0.0
+        )
+    return losses
+
+
+def _sample(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many rows, evenly spaced."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]

@@ -1,0 +1,142 @@
+"""Three typical and three wrong rows, with the columns that decided.
+
+A row is explained as the comparison of two classes: the predicted one and, for a wrong row, the true one, otherwise the
+runner-up. The margin is the difference of their scores. For an ℓ-DEP the parts of the columns are exact: they sum to
+the margin of the row minus that of the mean training row. For any other model a part is how much the margin falls when
+the column alone takes its mean, and the parts need not sum to anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldep.model import lead
+from ldep_pipeline.registry.examination.subject import Subject
+
+EACH = 3
+MOST_COLUMNS = 6  # shown per row
+SAME = 0.1  # of a standard deviation: margins that are closer count as equal
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A test row, by its position among the test rows, and the two classes that are compared on it."""
+
+    position: int
+    predicted: int
+    rival: int
+    margin: float
+    """The score of the predicted class minus that of its rival."""
+
+
+def explained_rows(pipe: Any, subject: Subject) -> dict[str, Any]:
+    """`exact`, and the lists `typical` and `wrong`; both are empty if the model has no decision values."""
+    exact = hasattr(pipe[-1], "attribute")
+    scores = subject.class_scores(pipe, subject.data.X[subject.test])
+    if scores is None:
+        return {"exact": exact, "typical": [], "wrong": []}
+    labels, y = np.asarray(pipe.classes_, dtype=str), subject.data.y[subject.test]
+    comparisons = [_compare(position, row, labels, label) for position, (row, label) in enumerate(zip(scores, y))]
+    right = [comparison for comparison in comparisons if labels[comparison.predicted] == y[comparison.position]]
+    wrong = [comparison for comparison in comparisons if labels[comparison.predicted] != y[comparison.position]]
+    mean_scores = subject.class_scores(pipe, np.nanmean(subject.data.X[subject.train], axis=0, keepdims=True))
+    chosen = {"typical": _typical(_told_apart(right, mean_scores)), "wrong": sorted(wrong, key=_falling_margin)[:EACH]}
+    return {"exact": exact} | {
+        kind: [_record(pipe, subject, comparison, exact) for comparison in rows] for kind, rows in chosen.items()
+    }
+
+
+def _compare(position: int, scores: np.ndarray, labels: np.ndarray, truth: str) -> ComparedRow:
+    predicted = int(scores.argmax())
+    others = scores.copy()
+    others[predicted] = -np.inf
+    known = np.flatnonzero(labels == truth)  # empty for a class that the training rows lack
+    rival = int(known[0]) if len(known) and known[0] != predicted else int(others.argmax())
+    return ComparedRow(position, predicted, rival, float(scores[predicted] - scores[rival]))
+
+
+def _falling_margin(comparison: ComparedRow) -> float:
+    return -comparison.margin
+
+
+def _told_apart(rows: list[ComparedRow], mean_scores: np.ndarray | None) -> list[ComparedRow]:
+    """The rows on which the model gives another answer than on the mean row; all rows of a class that has none."""
+    if mean_scores is None or not rows:
+        return rows
+    least = SAME * float(np.std([row.margin for row in rows]))
+    differing = [
+        row
+        for row in rows
+        if abs(row.margin - float(mean_scores[0, row.predicted] - mean_scores[0, row.rival])) > least
+    ]
+    present = {row.predicted for row in differing}
+    return differing + [row for row in rows if row.predicted not in present]
+
+
+def _typical(right: list[ComparedRow]) -> list[ComparedRow]:
+    """Correct rows with the median margin of their class, from one class after the other."""
+    queues = []
+    for label in sorted({comparison.predicted for comparison in right}):
+        rows = [comparison for comparison in right if comparison.predicted == label]
+        median = float(np.median([comparison.margin for comparison in rows]))
+        queues.append(sorted(rows, key=lambda row, median=median: abs(row.margin - median)))  # type: ignore[misc]
+    turns = [queue[turn] for turn in range(EACH) for queue in queues if turn < len(queue)]
+    return turns[:EACH]
+
+
+def _record(pipe: Any, subject: Subject, comparison: ComparedRow, exact: bool) -> dict[str, Any]:
+    parts, start = (_exact_parts if exact else _parts_by_replacement)(pipe, subject, comparison)
+    row = int(subject.test[comparison.position])
+    per_column = {column: float(parts[features].sum()) for column, features in subject.groups.items()}
+    largest = sorted(per_column, key=lambda column: -abs(per_column[column]))[:MOST_COLUMNS]
+    return {
+        "row": row,
+        "truth": str(subject.data.y[row]),
+        "predicted": str(pipe.classes_[comparison.predicted]),
+        "rival": str(pipe.classes_[comparison.rival]),
+        "margin": comparison.margin,
+        "start": start,
+        "columns": [
+            {"column": column, "value": _shown(subject.raw[column].iloc[row]), "part": per_column[column]}
+            for column in largest
+        ],
+        "rest": sum(part for column, part in per_column.items() if column not in largest),
+    }
+
+
+def _exact_parts(pipe: Any, subject: Subject, comparison: ComparedRow) -> tuple[np.ndarray, float | None]:
+    """The parts of the features in the margin of the row, and the margin of the mean row."""
+    X = np.asarray(pipe[:-1].transform(subject.data.frame(subject.test[[comparison.position]])))
+    attribution = pipe[-1].attribute(X, np.zeros(X.shape[1]))  # the scaler has subtracted the mean row
+    classes = comparison.predicted, comparison.rival
+    parts = lead(np.asarray(attribution.contributions)[0].T, *classes)
+    return parts, float(lead(np.asarray(attribution.bias)[:1], *classes)[0])
+
+
+def _parts_by_replacement(pipe: Any, subject: Subject, comparison: ComparedRow) -> tuple[np.ndarray, float | None]:
+    """The fall of the margin when all features of a column take their means; the first feature carries it."""
+    row = subject.data.X[subject.test[comparison.position]]
+    means = np.nanmean(subject.data.X[subject.train], axis=0)
+    changed = np.tile(row, (len(subject.groups), 1))
+    for place, features in enumerate(subject.groups.values()):
+        changed[place, features] = means[features]
+    scores = subject.class_scores(pipe, changed)
+    parts = np.zeros(len(row))
+    if scores is not None:
+        margins = scores[:, comparison.predicted] - scores[:, comparison.rival]
+        for features, margin in zip(subject.groups.values(), margins):
+            parts[features[0]] = comparison.margin - margin
+    return parts, None
+
+
+def _shown(value: Any) -> str:
+    """A raw cell as text."""
+    if pd.isna(value):
+        return "missing"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

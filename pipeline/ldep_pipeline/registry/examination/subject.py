@@ -1,0 +1,53 @@
+"""What is examined: a data set as numbers and as raw rows, one of its folds, and the metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldep_pipeline.fitting.specs import Costs
+from ldep_pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.metrics import evaluation
+
+
+@dataclass(frozen=True)
+class Subject:
+    data: TrainingData
+    raw: pd.DataFrame
+    """The rows as the user knows them, the target last, in the order of `data`."""
+    sources: list[str]
+    """The raw column that each feature comes from."""
+    fold: int
+    metric: str
+    costs: Costs | None = None
+
+    @cached_property
+    def train(self) -> np.ndarray:
+        return np.flatnonzero(self.data.train_rows(self.fold))
+
+    @cached_property
+    def test(self) -> np.ndarray:
+        return np.flatnonzero(self.data.test_rows(self.fold))
+
+    @cached_property
+    def groups(self) -> dict[str, list[int]]:
+        """The features of each raw column that has any, by position."""
+        positions: dict[str, list[int]] = {}
+        for position, column in enumerate(self.sources):
+            positions.setdefault(column, []).append(position)
+        return positions
+
+    def score(self, pipe: Any, X: np.ndarray, rows: np.ndarray) -> float | None:
+        """The metric on some rows whose features may have been changed."""
+        frame = pd.DataFrame(X, columns=self.data.columns, copy=False)
+        classes = evaluation.classes_of(self.data.y, self.costs)
+        return evaluation.score(self.metric, pipe, frame, self.data.y[rows], pipe.predict(frame), classes)
+
+    def class_scores(self, pipe: Any, X: np.ndarray) -> np.ndarray | None:
+        """One column of decision values per class that the model knows; None if the model has none."""
+        frame = pd.DataFrame(X, columns=self.data.columns, copy=False)
+        return evaluation.decision_columns(pipe, frame, pipe.classes_)

@@ -1,0 +1,241 @@
+"""The final model of a data set: the selected model, fitted on all rows, with a calibrated score and a threshold.
+
+The threshold is the decision value from which the second of two classes is answered. 0 is right for accuracy. Another
+metric of predicted classes, such as balanced accuracy, F1 or a cost, may be better elsewhere. The threshold is chosen
+on decision values of rows that the models had not seen. Its gain is measured on folds that did not choose it, and it is
+used only if that gain is more than noise.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ldep.estimators import FittedModelClassifier
+from ldep.model import class_numbers, folded
+from ldep_pipeline.common import progress
+from ldep_pipeline.common.digests import digest, file_digest
+from ldep_pipeline.common.errors import UserError, first_line
+from ldep_pipeline.config import paths
+from ldep_pipeline.config.params import Params
+from ldep_pipeline.data.folds import load_training_data
+from ldep_pipeline.data.stage_files import read_raw
+from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.execution import plan as training
+from ldep_pipeline.execution import results
+from ldep_pipeline.execution.code_version import room_digest
+from ldep_pipeline.execution.plan import TrainingPlan
+from ldep_pipeline.execution.scheduler import tune_on_all_rows
+from ldep_pipeline.fitting import ensemble, models
+from ldep_pipeline.fitting.models import one_core
+from ldep_pipeline.fitting.specs import Costs
+from ldep_pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.metrics.evaluation import Classes, classes_of, score_of_classes
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.serving import calibration, mlflow_folder
+from ldep_pipeline.serving.calibration import Calibration
+from ldep_pipeline.serving.served_model import is_calibrated
+from ldep_pipeline.serving.training_profile import TrainingProfile, choose_example, profile_of
+
+CANDIDATES = 200  # places at which a threshold is tried
+# A mean gain over the folds of so many standard errors is more than noise. For accuracy 0 is the right place, and a
+# gain elsewhere is mostly luck; for the other metrics 0 has no such merit.
+STANDARD_ERRORS = {"accuracy": 2.0}
+OTHERWISE = 1.0
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold, and the metric on unseen rows with it (by a choice without the row's fold) and with 0."""
+
+    value: float
+    metric_at_threshold: float
+    metric_at_default: float
+
+
+@dataclass(frozen=True)
+class FinalModel:
+    """What is to be fitted, and the key of everything it depends on."""
+
+    dataset: str
+    model: str
+    settings: dict[str, Any]
+    seed: int
+    data_digest: str
+    training_key: str
+    """The key of the cross-validation, from which the metrics and the probabilities come."""
+    threshold: Threshold | None
+    key: str
+    decisions: np.ndarray | None
+    """The decision values of each row by the fit that had not seen it; None if the model has none."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A pipeline that takes raw rows, the link from its decision values to probabilities, if it needs one, and more.
+
+    `profile` describes the raw rows of training.
+    """
+
+    pipe: Pipeline
+    link: Calibration | None
+    class_path: str
+    profile: TrainingProfile
+    threshold: float
+    """What a served model subtracts from decision values; 0 if the model itself does."""
+
+
+def plan(trained: TrainingPlan, params: Params, root: Path) -> FinalModel:
+    """Plan the final fit of the only model of a plan of `train`.
+
+    It takes the settings of params.yaml or, for a tuned model, those of a study of all rows, as `ldep tune` runs it.
+    """
+    dataset, (model,) = trained.dataset, trained.models
+    entry, outcome = params.classifiers[model], {}
+    if entry.search:
+        outcome = tune_on_all_rows(dataset, training.tuned_model(model, params), params, root)
+    folder = root / paths.DATA
+    rows = load_training_data(dataset, folder)
+    if entry.ensemble is not None:
+        settings = outcome["ensemble"]
+    else:
+        # The size of a training fold decides on the solver, so that the model is fitted as it was measured.
+        shape = rows.largest_training_part(), rows.X.shape[1]
+        settings = models.settings_for(entry, outcome.get("chosen", {}), *shape)
+    seed = models.derive_seed(params.execution.seed, dataset, model, None, "fit")
+    files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
+    data_digest = digest([file_digest(path) for path in files])
+    decisions = results.decisions_of(model, results.read_decisions(dataset, root / paths.RESULTS))
+    threshold = choose_threshold(params.metric, params.costs, rows, decisions, params.register_.tolerance)
+    training_key = trained.key(model)  # it also covers the model's class and its code
+    key = digest(
+        "final",
+        training_key,
+        settings,
+        seed,
+        params.impute.model_dump(),
+        data_digest,
+        room_digest(*mlflow_folder.ROOMS),
+        params.register_.ship_code,
+        params.register_.example_row,
+        file_digest(paths.raw(dataset, folder)),
+        None if threshold is None else threshold.value,
+    )
+    return FinalModel(dataset, model, settings, seed, data_digest, training_key, threshold, key, decisions)
+
+
+def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
+    """Fit on all rows, behind the encoder, and calibrate on the decision values that train kept for unseen rows."""
+    folder = root / paths.DATA
+    rows = load_training_data(work.dataset, folder)
+    encoder = _load_encoder(work.dataset, folder)
+    entry = params.classifiers[work.model]
+    with one_core(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # train has reported them for the same model
+        with progress.of_one_step(f"{work.dataset}, {work.model}: fitting on all rows"):
+            if entry.ensemble is not None:
+                pipe = ensemble.fit(
+                    work.settings,
+                    entry,
+                    params.impute,
+                    rows,
+                    fold=None,
+                    wanted_folds=params.tuning.folds,
+                    seed=training.study_seed(work.dataset, entry.ensemble, None, params),
+                )
+            else:
+                pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
+                models.fit_pipeline(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
+    values, link = work.decisions, None
+    if values is not None and not is_calibrated(pipe[-1]):
+        tested = ~np.isnan(values).any(axis=1)  # the first block by time never is
+        link = calibration.fit(folded(values[tested]), rows.y[tested], pipe.classes_)
+    subtracted = 0.0
+    if work.threshold is not None:
+        link = link and link.shifted(work.threshold.value)
+        subtracted = 0.0 if absorb(pipe[-1], work.threshold.value) else work.threshold.value
+    whole = Pipeline([("encode", encoder), *pipe.steps])
+    raw = read_raw(work.dataset, folder)
+    example = choose_example(whole, raw, rows.y) if params.register_.example_row else None
+    return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example), subtracted)
+
+
+def _existing_encoder(dataset: str, folder: Path) -> Path:
+    path = paths.encoder(dataset, folder)
+    if not path.is_file():
+        raise UserError(f"{path} is missing; run `ldep impute {dataset}` first, or `dvc repro`.")
+    return path
+
+
+def _load_encoder(dataset: str, folder: Path) -> RawEncoder:
+    path = _existing_encoder(dataset, folder)
+    try:
+        return RawEncoder.load(path)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{path} is damaged ({reason}); run `ldep impute {dataset}` again.") from None
+
+
+def choose_threshold(
+    metric: str, costs: Costs | None, data: TrainingData, columns: np.ndarray | None, tolerance: float
+) -> Threshold | None:
+    """Return a threshold that is better than 0 by more than the tolerance, and by more than noise over the folds.
+
+    None where there is no such threshold: also with more than two classes, without decision values, and for metrics
+    that do not depend on predicted classes.
+    """
+    classes = classes_of(data.y, costs)
+    if columns is None or classes.positive is None or METRICS[metric].needs != "classes":
+        return None
+    values = folded(columns)
+    tested = np.isfinite(values)
+    parts = [tested & data.test_rows(fold) for fold in range(data.partition.folds_per_repeat)]
+    predicted = np.zeros(len(values), dtype=int)
+    gains = []
+    for part in parts:
+        others = tested & ~part
+        if len(np.unique(data.y[others])) < 2:
+            return None
+        predicted[part] = class_numbers(values[part] - _best(metric, data.y[others], values[others], classes))
+        score = _score(metric, data.y[part], predicted[part], classes)
+        gains.append(METRICS[metric].gain(score, _score(metric, data.y[part], class_numbers(values[part]), classes)))
+    noise = STANDARD_ERRORS.get(metric, OTHERWISE) * float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
+    if np.mean(gains) <= max(tolerance, noise):
+        return None
+    return Threshold(
+        _best(metric, data.y[tested], values[tested], classes),
+        _score(metric, data.y[tested], predicted[tested], classes),
+        _score(metric, data.y[tested], class_numbers(values[tested]), classes),
+    )
+
+
+def _best(metric: str, y: np.ndarray, values: np.ndarray, classes: Classes) -> float:
+    """The best of some quantiles of the values; of equally good ones that in the middle."""
+    candidates = np.unique(np.append(np.quantile(values, np.linspace(0, 1, CANDIDATES)), 0.0))
+    scores = np.array([_score(metric, y, class_numbers(values - candidate), classes) for candidate in candidates])
+    best = scores.max() if METRICS[metric].higher_is_better else scores.min()
+    equal = candidates[scores == best]
+    return float(equal[len(equal) // 2])
+
+
+def _score(metric: str, y: np.ndarray, predicted: np.ndarray, classes: Classes) -> float:
+    """The metric of predicted classes, given by their numbers."""
+    value = score_of_classes(metric, y, classes.labels[predicted], classes)
+    assert value is not None
+    return value
+
+
+def absorb(model: Any, threshold: float) -> bool:
+    """Move an ℓ-DEP so that its own decision value is 0 at the threshold; return whether the model allows it.
+
+    Its explanations, counterfactuals, rules and exported forms then follow by themselves.
+    """
+    if not isinstance(model, FittedModelClassifier):
+        return False
+    model.model_ = model.model_.with_threshold(threshold)  # the probabilities do not depend on it
+    return True

@@ -1,0 +1,173 @@
+"""The registration of a final model in MLflow: its version with tags and a description, and the alias that it gets.
+
+Whatever interrupts it, it can be run again: the version is found by its key, and is decided about only once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ldep_pipeline.common import machine
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.config import paths
+from ldep_pipeline.config.params import Params
+from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.registry import final_model, promotion, versions
+from ldep_pipeline.registry.final_model import FinalModel
+from ldep_pipeline.registry.promotion import Measured, PromotionRule
+from ldep_pipeline.registry.selection import Selection
+from ldep_pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry
+from ldep_pipeline.tracking import connection
+
+log = logging.getLogger(__name__)
+
+
+def register(work: FinalModel, selected: Selection, params: Params, root: Path, promote: bool) -> dict[str, Any]:
+    """Register the selected model of a data set; return its version, its alias, and why.
+
+    promote: make the version the champion, whatever the rule says.
+    """
+    store = connection.connect(params.tracking.experiment, root, params.metric)
+    registration = _Registration(Registry(store, work.dataset, root), work, selected, params, promote)
+    problem = f"{work.dataset} could not be registered"
+    return store.do(f"registering {work.dataset}", registration.run, problem, "Fix this and run it again")
+
+
+@dataclass(frozen=True)
+class _Registration:
+    """One run of the stage on the registered model of one data set."""
+
+    registry: Registry
+    work: FinalModel
+    selected: Selection
+    params: Params
+    promote: bool
+
+    @property
+    def rule(self) -> PromotionRule:
+        return PromotionRule(self.params.metric, self.params.register_.margin)
+
+    def run(self) -> dict[str, Any]:
+        """Add a version unless there is one with the same key, decide about it, and return the record of the stage."""
+        run_id = self.registry.training_run(self.work.model, self.work.training_key)
+        self.registry.mark_winner(run_id)
+        version, broken = self.registry.find(self.work.key)
+        is_new = version is None
+        if version is None:
+            version = self._add(run_id)
+        for old in broken:
+            message = "%s: version %s of %s is replaced by version %s: %s."
+            log.warning(message, self.work.dataset, old.number, self.registry.name, version.number, old.reason)
+            self.registry.replace(old, version.number)
+        rule = promotion.identity(self.rule)
+        client, name = self.registry.client, self.registry.name
+        if self.promote or not versions.is_decided(client.get_model_version(name, version.number).tags, rule):
+            decision = self._decide(version.number)
+            # Last, so that a version with these tags is complete.
+            client.set_model_version_tag(name, version.number, versions.DECISION, decision)
+            client.set_model_version_tag(name, version.number, versions.RULE, rule)
+        alias, why = self._outcome(version.number)
+        log.info(
+            "%s: %s version %s (%s, %s) %s: %s.",
+            self.work.dataset,
+            self.registry.name,
+            version.number,
+            self.work.model,
+            "new" if is_new else "registered before",
+            alias,
+            why,
+        )
+        return {
+            "registered": self.registry.name,
+            "version": int(version.number),
+            "decision": alias,
+            "why": why,
+            "settings": self.work.settings,
+            "data_digest": self.work.data_digest,
+            "key": self.work.key,
+            "manifest": version.manifest,
+        }
+
+    def _add(self, run_id: str | None) -> Intact:
+        fitted = final_model.fit(self.work, self.params, self.registry.root)
+        try:
+            return self.registry.add(
+                fitted, self.work.key, self.selected.metrics, run_id, self.params.register_.ship_code
+            )
+        except ValueError as error:
+            raise UserError(
+                f"{self.work.dataset}: {self.work.model} cannot be stored without a pickle: {error}; "
+                "review and add the types there, or leave the model out of register.candidates."
+            ) from None
+
+    def _decide(self, number: str) -> str:
+        """Apply the rule, describe the version, move the alias, and return which."""
+        holder = self.registry.holder(CHAMPION)
+        present = None
+        if holder is not None:
+            value = versions.metric_of(holder, self.rule.metric)
+            present = Measured(str(holder.version), value, holder.tags.get(versions.DATA, ""))
+        new = Measured(number, self.selected.metrics.get(self.rule.metric), self.work.data_digest)
+        decision = promotion.decide(new, present, self.rule)
+        if self.promote and not decision.promoted:
+            decision = promotion.Decision(True, f"requested by --promote; by the rule: {decision.why}")
+        facts = {
+            "dataset": self.work.dataset,
+            "model": self.work.model,
+            "settings": self.work.settings,
+            versions.DATA: self.work.data_digest,
+            "source": Provenance.read(self.work.dataset, self.registry.root / paths.DATA).source,
+            "commit": machine.commit(),
+            "command": shlex.join(["ldep", "register", self.work.dataset]),
+            versions.WHY: decision.why,
+        }
+        client, name = self.registry.client, self.registry.name
+        client.update_model_version(name, number, self._description(decision.why))
+        for tag, text in versions.as_tags(self.selected.metrics, facts).items():
+            client.set_model_version_tag(name, number, tag, text)
+        alias = CHAMPION if decision.promoted else CHALLENGER
+        self.registry.point(alias, number)
+        return alias
+
+    def _outcome(self, number: str) -> tuple[str, str]:
+        """The alias that the version holds now, and why.
+
+        The alias may differ from the decision: a later version may have been decided, or somebody moved it.
+        """
+        tags = self.registry.client.get_model_version(self.registry.name, number).tags
+        alias, why = self.registry.alias_of(number), tags[versions.WHY]
+        if alias == tags[versions.DECISION]:
+            return alias, why
+        holder = self.registry.holder(CHAMPION)
+        now = "no version" if holder is None else f"version {holder.version}"
+        return alias, f"{now} is the champion now; the decision for this version was {tags[versions.DECISION]}: {why}"
+
+    def _threshold_text(self) -> str:
+        threshold = self.work.threshold
+        if threshold is None:
+            return "The threshold of its decision value is that of the model."
+        return (
+            f"The threshold of its decision value is {threshold.value:.4g}. On unseen rows of all folds together "
+            f"{self.params.metric} is {threshold.metric_at_threshold:.4f} with it, and "
+            f"{threshold.metric_at_default:.4f} without it."
+        )
+
+    def _description(self, why: str) -> str:
+        metrics = ", ".join(f"{name} {value:.4f}" for name, value in self.selected.metrics.items())
+        ranking = ", ".join(f"{model} {value:.4f}" for model, value in self.selected.ranking.items())
+        return "\n\n".join(
+            [
+                f"**{self.work.model}** on **{self.work.dataset}**, fitted on all rows. It takes raw rows: encoder, "
+                "imputer and scaler are inside.",
+                f"Cross-validation, mean over the folds: {metrics}. Candidates: {ranking}.",
+                f"Settings: `{json.dumps(self.work.settings)}`.",
+                self._threshold_text(),
+                f"Decision: {why}.",
+                'It answers the class; with `"params": {"output": "full"}` also score, probability and explanation.',
+            ]
+        )

@@ -1,0 +1,141 @@
+"""The OpenAPI description of a served model: its routes, and its columns with their types or categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldep.explain import NORMS
+from ldep_pipeline.encoding.columns import Date, FittedColumn, Numeric
+from ldep_pipeline.serving import counterfactual_answers
+from ldep_pipeline.serving.served_model import OUTPUTS, ServedModel
+
+VERSION = "3.1.0"
+MOST_CATEGORIES = 200  # that are listed for one column
+JSON = "application/json"
+
+
+def describe(model: ServedModel, example: dict[str, Any], version: str | None) -> dict[str, Any]:
+    """Return the document. `example` is a row of the model."""
+    return {
+        "openapi": VERSION,
+        "info": {
+            "title": f"A classifier: {', '.join(model.classes)}",
+            "description": f"{type(model.model).__name__} behind MLflow's scoring protocol, served by `ldep serve`.",
+            "version": version or "unknown",
+        },
+        "paths": {
+            "/invocations": {"post": _invocations(example)},
+            "/ping": {"get": _plain("Whether the server answers; also at /health.")},
+            "/health": {"get": _plain("Whether the server answers.")},
+            "/version": {"get": _plain("The version of ldep.")},
+        },
+        "components": {
+            "schemas": {
+                "Row": _row(model, example),
+                "Params": _params(),
+                "Error": {
+                    "type": "object",
+                    "properties": {"error_code": {"type": "string"}, "message": {"type": "string"}},
+                    "required": ["error_code", "message"],
+                },
+            }
+        },
+    }
+
+
+def _invocations(example: dict[str, Any]) -> dict[str, Any]:
+    rows = {"type": "array", "items": _reference("Row")}
+    body = {
+        "type": "object",
+        "properties": {"dataframe_records": rows, "params": _reference("Params")},
+        "required": ["dataframe_records"],
+        "examples": [{"dataframe_records": [example], "params": {"output": "full"}}],
+    }
+    answers = {"type": "object", "properties": {"predictions": {"type": "array", "description": "One per row."}}}
+    return {
+        "summary": "Classify rows.",
+        "description": "MLflow's other formats are accepted too: dataframe_split, instances, inputs, and CSV.",
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": body}, "text/csv": {"schema": {"type": "string"}}},
+        },
+        "responses": {
+            "200": {
+                "description": "The class of each row or, by params.output, an object with more.",
+                "headers": {
+                    "Ldep-Taken-As-Missing": {
+                        "description": "The number of rows by column whose value was taken as missing, as JSON.",
+                        "schema": {"type": "string"},
+                    }
+                },
+                "content": {JSON: {"schema": answers}},
+            },
+            **{status: _error(text) for status, text in ERRORS.items()},
+        },
+    }
+
+
+ERRORS = {
+    "400": "The request cannot be read, or a cell is not what its column needs.",
+    "408": "The body did not arrive in time.",
+    "413": "The body is too large.",
+    "415": "The content type is neither JSON nor CSV.",
+}
+
+
+def _error(description: str) -> dict[str, Any]:
+    return {"description": description, "content": {JSON: {"schema": _reference("Error")}}}
+
+
+def _row(model: ServedModel, example: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {column.name: _column(column) for column in model.encoder.fitted_},
+        "required": list(model.encoder.columns_),
+        "description": "A raw row. Other columns are ignored.",
+        "examples": [example],
+    }
+
+
+def _column(column: FittedColumn) -> dict[str, Any]:
+    """The schema of a column. Cells of text that read as a number, or as a category, are accepted as well."""
+    if isinstance(column, Numeric):
+        return {"type": ["number", "null"] if column.spelling is None else ["number", "string", "null"]}
+    if isinstance(column, Date):
+        description = f"A date, written {column.form}. Any other text is taken as missing."
+        return {"type": ["string", "null"], "description": description}
+    if len(column.categories) <= MOST_CATEGORIES:
+        return {"enum": [*column.categories, None], "description": "Any other value is taken as missing."}
+    description = f"One of {len(column.categories)} categories. Any other value is taken as missing."
+    return {"type": ["string", "null"], "description": description}
+
+
+def _params() -> dict[str, Any]:
+    strict = "Refuse the request if a value would be taken as missing. `ldep serve --strict` makes true the default."
+    columns = {"type": "array", "items": {"type": "string"}}
+    limits = counterfactual_answers.DEFAULTS
+    return {
+        "type": "object",
+        "properties": {
+            "output": {"enum": list(OUTPUTS), "default": OUTPUTS[0], "description": "How much to answer."},
+            "strict": {"type": "boolean", "description": strict},
+            "frozen": {**columns, "description": "counterfactual: columns that must not change."},
+            "integer": {**columns, "description": "counterfactual: columns that change by whole numbers."},
+            "norm": {"enum": list(NORMS), "default": limits["norm"], "description": "counterfactual: the distance."},
+            "seconds": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": counterfactual_answers.MOST_SECONDS,
+                "default": limits["seconds"],
+                "description": "counterfactual: the time limit of all rows.",
+            },
+        },
+    }
+
+
+def _plain(summary: str) -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": {"description": "OK"}}}
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

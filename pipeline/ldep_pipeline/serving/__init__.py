@@ -1,0 +1,1 @@
+"""The served model: what it answers, its files, and the training profile that describes it."""

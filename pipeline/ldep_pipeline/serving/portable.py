@@ -1,0 +1,80 @@
+"""A served model as a program of primitive steps, from raw cells to the answer; `ldep.export` prints it.
+
+This is the only place that translates the kinds of columns of the encoder into steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ldep.export import (
+    Column,
+    Feature,
+    Program,
+    ProgramLink,
+    Reading,
+    Spelling,
+    fitted_model,
+    program_of,
+)
+from ldep_pipeline.data import cells
+from ldep_pipeline.encoding import columns
+from ldep_pipeline.encoding.columns import Date, FittedColumn, Nominal
+from ldep_pipeline.serving.served_model import ServedModel, is_calibrated
+
+READING = Reading(sorted(cells.MISSING), cells.TRUTH, cells.LARGEST)
+
+
+def program(served: ServedModel) -> Program:
+    """Return the program of a served model; NotExportable names what has no steps."""
+    steps = program_of(fitted_model(served.model).with_threshold(served.threshold), np.array(served.classes, object))
+    raw = served.raw_columns()
+    made: list[tuple[int, str, float]] = []
+    read: list[Column] = []
+    for place, column in enumerate(raw.columns):
+        cell, features = steps_of(column.fitted)
+        read.append(cell)
+        made += [(place, step, equals) for step, equals in features]
+    names = [name for name, _ in columns.labels([column.fitted for column in raw.columns])]
+    scaling = zip(raw.fill.tolist(), raw.mean.tolist(), raw.scale.tolist())
+    return replace(
+        steps,
+        columns=read,
+        features=[Feature(name, *step, *numbers) for name, step, numbers in zip(names, made, scaling)],
+        reading=READING,
+        link=steps.link if is_calibrated(served.model) else _link(served),
+    )
+
+
+def steps_of(column: FittedColumn) -> tuple[Column, list[tuple[str, float]]]:
+    """The step that reads the cells of a column, and those that make its features, with what `equals` compares."""
+    read = Column(column.name, "number")
+    features = [("value", 0.0)]
+    if isinstance(column, Date):
+        read = Column(column.name, "date", form=column.form)
+        features = [(part, 0.0) for part in column.parts]
+    elif isinstance(column, Nominal):
+        categories = list(column.categories)
+        read = Column(column.name, "category", "", categories, column.values.tolist(), _spellings(categories))
+        if column.encoding == "one_hot":
+            features = [("equals", float(number)) for number in column.compared]
+    return read, features + ([("missing", 0.0)] if column.indicator else [])
+
+
+def _spellings(categories: list[str]) -> list[Spelling]:
+    found = []
+    for key, code in cells.code_table(tuple(categories)).items():
+        value = cells.read(key)
+        number = value if isinstance(value, float) else None
+        found.append(Spelling(categories[int(code)].strip(), number, int(code)))
+    return found
+
+
+def _link(served: ServedModel) -> ProgramLink | None:
+    """The probabilities of a model that has none of its own."""
+    if served.link is None:
+        return None
+    slope, offsets = served.link
+    return ProgramLink("identity", slope, list(offsets), [0.0] * len(offsets))

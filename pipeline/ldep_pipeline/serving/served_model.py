@@ -1,0 +1,307 @@
+"""The served model: it takes raw rows and answers the class and, on request, score, probability and explanation.
+
+It is stored in two files without a pickle: the pipeline in skops's format, restricted to the types of
+`trusted_types`, and a JSON file for the rest. Neither MLflow nor any code of the model's folder is
+needed to load them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import skops.io
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import StandardScaler
+from skops.io.exceptions import UntrustedTypesFoundException
+
+from ldep import LDEPClassifier, LDEPClassifierCV
+from ldep.estimators import TauClassifier, VoteEnsemble
+from ldep.explain import Explanation, check_searchable
+from ldep.export import NotExportable
+from ldep.model import FittedModel, class_numbers, folded
+from ldep_pipeline.common.errors import short
+from ldep_pipeline.data.cells import CellError
+from ldep_pipeline.encoding.columns import FittedColumn
+from ldep_pipeline.metrics.evaluation import decision_values
+from ldep_pipeline.serving import calibration, counterfactual_answers, trusted_types
+from ldep_pipeline.serving.calibration import Calibration
+
+PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
+OUTPUTS = ("label", "scores", "full", counterfactual_answers.OUTPUT)
+
+
+# By column, the rows whose value the model takes as missing, because training has seen none like it.
+Report = dict[str, np.ndarray]
+
+
+class RawColumn(NamedTuple):
+    """A raw column that the model uses, and its features."""
+
+    fitted: FittedColumn
+    features: slice
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """The raw columns in the order of the model's features; per feature what fills it, and what standardises it."""
+
+    columns: list[RawColumn]
+    fill: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+
+
+class UnusableModel(ValueError):
+    """The files of a model cannot be loaded: they are damaged, not trusted, or of another version of ldep."""
+
+
+class ServedModel:
+    """A fitted pipeline that begins with a RawEncoder, and what turns its decision values into answers.
+
+    `link` gives their probabilities, if the model needs one. `threshold` is subtracted from the decision values of two
+    classes: the second class is the answer where the difference is not negative.
+    """
+
+    def __init__(self, pipe: Any, link: Calibration | None, threshold: float = 0.0) -> None:
+        self.pipe, self.link, self.threshold = pipe, link, threshold
+        self.encoder, self.rest, self.model = pipe[0], pipe[1:], pipe[-1]
+        self.classes = [str(label) for label in pipe.classes_]
+        self.features = list(self.encoder.get_feature_names_out())
+        sources = self.encoder.source_columns
+        self.columns = list(dict.fromkeys(sources))
+        # The features of a column are side by side.
+        self._first_features = [sources.index(column) for column in self.columns]
+
+    def predict(self, rows: pd.DataFrame, params: dict[str, Any] | None = None) -> list[Any]:
+        """One answer per row; ValueError says which cell or parameter is wrong."""
+        return self.answer(rows, params or {})[0]
+
+    def answer(self, rows: pd.DataFrame, params: dict[str, Any]) -> tuple[list[Any], Report]:
+        """`predict`, and the values that were taken as missing. With params.strict such a value is an error."""
+        output, strict = _output(params), _strict(params)
+        X, report = self.read(rows)
+        if strict:
+            refuse(rows, report)
+        if output == "label" or not len(X):
+            return [self.classes[number] for number in self.class_numbers(X)], report
+        if output == counterfactual_answers.OUTPUT:
+            answers = counterfactual_answers.answers(self, rows, X, params)
+            labels = [self.classes[number] for number in self.class_numbers(X)]
+            return [{"class": label, output: answer} for label, answer in zip(labels, answers)], report
+        records = self._records(X, explain=output == "full")
+        if output == "full":
+            for record, columns in zip(records, columns_by_row(report, len(X))):
+                record["taken_as_missing"] = columns
+        return records, report
+
+    def read(self, frame: pd.DataFrame) -> tuple[np.ndarray, Report]:
+        """Raw rows as the numbers that the model sees, before scaling, and the values that were taken as missing.
+
+        ValueError names a cell that is wrong.
+        """
+        if not frame.columns.is_unique:
+            raise ValueError("a column appears twice.")
+        return self.encoder.transform_with_report(frame)
+
+    def numbers(self, frame: pd.DataFrame) -> np.ndarray:
+        return self.read(frame)[0]
+
+    def class_numbers(self, X: np.ndarray) -> np.ndarray:
+        """The number of each row's answer among the classes."""
+        return self.score(X)[0] if self._decides or not len(X) else self._predicted(X)
+
+    def score(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """`class_numbers` and the decision values, if the model has any.
+
+        With two classes one value per row, not negative where the second class is the answer; with more classes one
+        column per class. (No estimator takes a table without rows.)
+        """
+        if not len(X):
+            return np.zeros(0, dtype=np.intp), folded(np.zeros((0, len(self.classes))))
+        values = decision_values(self.rest, X)
+        if values is not None:
+            values = values - self.threshold  # 0 with more than two classes
+        return (class_numbers(values) if self._decides and values is not None else self._predicted(X)), values
+
+    def probability(self, X: np.ndarray, values: np.ndarray | None) -> np.ndarray | None:
+        """The probability of each class for rows with these decision values; None if the model has none."""
+        if is_calibrated(self.model):
+            if not len(X):
+                return np.zeros((0, len(self.classes)))
+            if isinstance(self.model, TauClassifier) and values is not None:  # its models need not vote again
+                return self.model.probabilities_at(values + self.threshold)
+            return np.asarray(self.rest.predict_proba(X))
+        return None if values is None or self.link is None else self.link(values)
+
+    def explain(self, X: np.ndarray) -> Explanation | None:
+        """Contributions (rows, columns) and bias of each row; None if the model has no exact explanation.
+
+        The contribution of a raw column is the sum over its features. The model is affine around a row. Contributions
+        are relative to the mean of the training rows, which the scaler has subtracted; with the bias they sum to the
+        decision value. With more than two classes they sum to the lead of the predicted class over its strongest rival.
+        """
+        if not hasattr(self.model, "explain"):
+            return None
+        explanation = self.model.explain(self.rest[:-1].transform(X))
+        if len(self.columns) < len(self.features):
+            summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
+            explanation = replace(explanation, contributions=summed)
+        return replace(explanation, bias=explanation.bias - self.threshold) if self.threshold else explanation
+
+    def raw_columns(self) -> RawColumns:
+        """The raw columns that the model uses; NotExportable names a step of its pipeline that is not understood."""
+        fill = np.asarray(self.encoder.fill_, dtype=np.float64)[np.asarray(self.encoder.kept_, dtype=bool)]
+        mean, scale = np.zeros(len(fill)), np.ones(len(fill))
+        for name, step in self.rest.steps[:-1]:
+            if isinstance(step, SimpleImputer):
+                fill = np.where(np.isnan(fill), step.statistics_, fill)
+            elif isinstance(step, StandardScaler):
+                mean, scale = step.mean_, step.scale_
+            else:
+                raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
+        used, sources = [], self.encoder.source_columns
+        for fitted in self.encoder.fitted_:
+            if fitted.name in sources:
+                first = sources.index(fitted.name)
+                used.append(RawColumn(fitted, slice(first, first + sources.count(fitted.name))))
+        return RawColumns(used, fill, mean, scale)
+
+    def exact_model(self) -> FittedModel:
+        """The ℓ-DEP over its scaled features, with the threshold; ValueError if no search can use it."""
+        check_searchable(self.model.model_)
+        return self.model.model_.with_threshold(self.threshold)
+
+    @property
+    def _decides(self) -> bool:
+        """Whether the decision values decide here; of other models, their own `predict` does."""
+        return self.threshold != 0 or isinstance(self.model, TauClassifier)
+
+    def _predicted(self, X: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.pipe.classes_, self.rest.predict(X))
+
+    def _records(self, X: np.ndarray, explain: bool) -> list[dict[str, Any]]:
+        numbers, values = self.score(X)
+        records: list[dict[str, Any]] = [
+            {"class": self.classes[number], "decision": None, "probability": None} for number in numbers
+        ]
+        probability = self.probability(X, values)
+        if values is not None and probability is not None:
+            for record, value, shares in zip(records, values.tolist(), probability.tolist()):
+                decision = dict(zip(self.classes, value)) if isinstance(value, list) else value
+                record |= {"decision": decision, "probability": dict(zip(self.classes, shares))}
+        if explain:
+            for record, explanation in zip(records, self._explanations(X)):
+                record["explanation"] = explanation
+        return records
+
+    def _explanations(self, X: np.ndarray) -> list[dict[str, Any]]:
+        explanation = self.explain(X)
+        if explanation is None:
+            return [{"not_available": f"{type(self.model).__name__} has no exact explanation."}] * len(X)
+        records: list[dict[str, Any]] = [
+            {"bias": offset, "contributions": dict(zip(self.columns, row))}
+            for row, offset in zip(explanation.contributions.tolist(), explanation.bias.tolist())
+        ]
+        if len(self.classes) > 2 and explanation.rival is not None:
+            for record, rival in zip(records, explanation.rival):
+                record["against"] = str(rival)
+        return records
+
+
+def is_calibrated(model: Any) -> bool:
+    """Whether the probabilities of a fitted model come from rows that its parts had not seen."""
+    if isinstance(model, LDEPClassifier):
+        return model.probability
+    return isinstance(model, (LDEPClassifierCV, VoteEnsemble))
+
+
+def columns_by_row(report: Report, count: int) -> list[list[str]]:
+    """Return for each of `count` rows the columns whose value was taken as missing."""
+    columns: list[list[str]] = [[] for _ in range(count)]
+    for name, rows in report.items():
+        for row in rows.tolist():
+            columns[row].append(name)
+    return columns
+
+
+def refuse(frame: pd.DataFrame, report: Report) -> None:
+    """Raise CellError for the first row that has a value taken as missing."""
+    if not report:
+        return
+    row, column = min((int(rows[0]), name) for name, rows in report.items())
+    value = short(repr(frame[column].iloc[row]))
+    raise CellError(
+        row, column, f"{value} is not a value that the model knows; strict mode does not take it as missing."
+    )
+
+
+def _output(params: dict[str, Any]) -> str:
+    output = params.get("output", "label")
+    if output not in OUTPUTS:
+        raise ValueError(f"params.output is {output!r}; it must be one of {', '.join(OUTPUTS)}.")
+    return output
+
+
+def _strict(params: dict[str, Any]) -> bool:
+    strict = params.get("strict", False)
+    if not isinstance(strict, bool):
+        raise ValueError(f"params.strict is {strict!r}; it must be true or false.")
+    return strict
+
+
+def save(folder: Path, pipe: Any, link: Calibration | None, threshold: float = 0.0) -> None:
+    """Write the two files; ValueError names types that are not on the list."""
+    content = skops.io.dumps(pipe)
+    foreign = trusted_types.foreign(skops.io.get_untrusted_types(data=content))
+    if foreign:
+        raise ValueError(f"it holds {', '.join(foreign)}, not on the list of {trusted_types.__name__}")
+    description = {
+        "ldep": installed_version(),
+        "link": None if link is None else link._asdict(),
+        "threshold": threshold,
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    (folder / PIPELINE).write_bytes(content)
+    (folder / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+
+
+def load(folder: Path) -> ServedModel:
+    """Read what `save` wrote; UnusableModel says why that is not possible."""
+    try:
+        content = (folder / PIPELINE).read_bytes()
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        version, digest = description["ldep"], description["sha256"]
+        link, threshold = calibration.from_json(description["link"]), float(description["threshold"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UnusableModel(f"{folder / DESCRIPTION} or {PIPELINE} cannot be read: {error!r}.") from None
+    installed = installed_version()
+    if installed is not None and version != installed:
+        raise UnusableModel(
+            f"{folder} was made by ldep {version}, and ldep {installed} is installed; "
+            f"install ldep {version}, or make the model again."
+        )
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise UnusableModel(f"{folder / PIPELINE} was changed or damaged after it was written.")
+    try:
+        pipe = skops.io.loads(content, trusted=list(trusted_types.TYPES))
+    except UntrustedTypesFoundException as error:
+        raise UnusableModel(f"{folder / PIPELINE} is not loaded: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, ImportError, zipfile.BadZipFile) as error:
+        raise UnusableModel(f"{folder / PIPELINE} cannot be read: {error!r}.") from None
+    return ServedModel(pipe, link, threshold)
+
+
+def installed_version() -> str | None:
+    """The version of the installed package; None where only code that a model carries can be imported."""
+    try:
+        return metadata.version("ldep")
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,148 @@
+"""Tracking of training: one MLflow run per data set and model, written when all folds of the model are finished.
+
+A run carries the key of everything its numbers depend on. A finished run with that key is not written again, and a run
+of ours that was interrupted is removed first. So running again adds nothing, and a kill leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mlflow.entities import DatasetInput, Run
+
+from ldep_pipeline.common import machine
+from ldep_pipeline.config.params import Tracking
+from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.execution.plan import TrainingPlan
+from ldep_pipeline.execution.scheduler import Listener
+from ldep_pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.tracking import connection, runs
+from ldep_pipeline.tracking.runs import COMMIT, DATASET, KEY, MODEL, OWNER
+
+
+class Tracker(Listener):
+    """Writes the runs of one data set. `seconds` is the CPU time that this took."""
+
+    def __init__(
+        self, params: Tracking, plan: TrainingPlan, rows: TrainingData, provenance: Provenance, root: Path = Path()
+    ) -> None:
+        began = time.thread_time()
+        self.params, self.plan, self.rows, self.provenance = params, plan, rows, provenance
+        self.folds: dict[str, dict[int, dict[str, Any]]] = {model: {} for model in plan.models}
+        self.store = connection.connect(params.experiment, root, plan.metric)
+        self.client, self.experiment, self.owner = self.store.client, self.store.experiment, self.store.owner
+        self.commit = machine.commit()
+        self.seconds = time.thread_time() - began
+        self._finished: set[str] = set()
+        self._with_store(f"reading the runs of {plan.dataset}", self._clear)
+
+    def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
+        self.folds[model][fold] = record
+        if len(self.folds[model]) < self.plan.folds or self.plan.key(model) in self._finished:
+            return
+
+        def write() -> None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # MLflow's, about pandas
+                if not self._is_written(self.plan.key(model)):
+                    self._write(model)
+
+        self._with_store(f"writing the run of {self.plan.dataset}, {model}", write)
+
+    def close(self) -> None:
+        """Remove runs that were begun twice, because a request was repeated after an outage, and so never end."""
+
+        def remove() -> None:
+            for run in self._runs():
+                if run.info.status == runs.RUNNING and run.data.tags.get(OWNER) == self.owner:
+                    self._remove(run)
+
+        self._with_store(f"reading the runs of {self.plan.dataset}", remove)
+
+    def _with_store(self, what: str, work: Callable[[], None]) -> None:
+        """Do some work with the tracking store, and count its CPU time."""
+
+        def timed() -> None:
+            began = time.thread_time()
+            try:
+                work()
+            finally:
+                self.seconds += time.thread_time() - began
+
+        advice = f"The fits are kept: run this again when the store can be used, or {connection.WITHOUT}"
+        self.store.do(what, timed, f"{what} failed", advice)
+
+    def _clear(self) -> None:
+        """Remove our runs that were interrupted and failed ones of these models; remember the finished ones."""
+        for run in self._runs():
+            if run.info.status == runs.FINISHED:
+                self._finished.add(run.data.tags[KEY])
+            elif run.data.tags.get(OWNER) == self.owner and (
+                run.info.status == runs.RUNNING or run.data.tags.get(MODEL) in self.plan.models
+            ):
+                self._remove(run)
+
+    def _is_written(self, key: str) -> bool:
+        """Whether another pipeline has finished the same run since this one began."""
+        where = f"tags.`{KEY}` = '{key}' and attributes.status = '{runs.FINISHED}'"
+        return bool(self.client.search_runs([self.experiment], where, max_results=1))
+
+    def _remove(self, run: Run) -> None:
+        run_id = run.info.run_id
+        if run.info.status == runs.RUNNING:
+            self.client.set_terminated(run_id, runs.KILLED)
+        for model in self.client.search_logged_models([self.experiment], f"source_run_id = '{run_id}'"):
+            self.client.delete_logged_model(model.model_id)
+        self.client.delete_run(run_id)
+
+    def _runs(self) -> list[Run]:
+        where = f"tags.{DATASET} = '{self.plan.dataset}' and tags.`{KEY}` LIKE '%'"
+        return runs.search(self.client, self.experiment, where)
+
+    @cached_property
+    def _dataset(self) -> DatasetInput:
+        from ldep_pipeline.tracking.run_content import dataset_input
+
+        return dataset_input(self.plan, self.rows, self.provenance)
+
+    def _write(self, model: str) -> None:
+        # These load matplotlib and skops, which takes longer than the work of a run that is up to date.
+        from ldep_pipeline.tracking import artifacts, logged_model, run_content
+
+        record = run_content.RunRecord(self.plan, model, self.folds[model], self.rows, self.provenance)
+        tags = {
+            DATASET: record.dataset,
+            MODEL: record.model,
+            "source": record.provenance.source,
+            COMMIT: self.commit,
+            "dvc.stage": os.environ.get("DVC_STAGE", ""),
+            **{f"dvc.md5.{kind}": value for kind, value in self.plan.md5.items()},
+            KEY: self.plan.key(record.model),
+            OWNER: self.owner,
+            "mlflow.source.name": f"ldep train {record.dataset}",
+            "mlflow.source.type": "LOCAL",
+            "mlflow.note.content": run_content.description(record),
+        }
+        # The UI shows end minus start as the duration: it should be that of the work, not of writing it down.
+        began = int(1000 * (time.time() - record.seconds))
+        run = self.client.create_run(self.experiment, start_time=began, run_name=record.title, tags=tags)
+        run_id, model_id = run.info.run_id, None
+        fit = self.plan.fits[record.model, 0]
+        # A pipeline that skops cannot store was not kept; the message of the fit says why.
+        content = self.plan.store.pipeline_of(fit.key) if record.folds[0]["status"] == "ok" else None
+        if self.params.models and content is not None:
+            model_id = logged_model.log_model(self.client, run, fit, content, self.rows)
+        self.client.log_inputs(run_id, [self._dataset])
+        values, parameters = run_content.metrics(record, model_id), run_content.parameters(record)
+        self.client.log_batch(run_id, metrics=values, params=parameters)
+        with tempfile.TemporaryDirectory() as scratch:
+            artifacts.write(record, Path(scratch))
+            self.client.log_artifacts(run_id, scratch)
+        self.client.set_terminated(run_id, runs.FAILED if record.has_failed else runs.FINISHED)

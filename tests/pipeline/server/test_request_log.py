@@ -1,0 +1,93 @@
+"""The log of requests: whole lines from many writers, a bounded size, and a reader that survives a torn line."""
+
+from __future__ import annotations
+
+import json
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.server import request_log
+from ldep_pipeline.server.request_log import RequestLog
+
+COLUMNS = ["size", "größe"]
+
+
+def frame(*rows: tuple) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[*COLUMNS, "secret"], dtype=object)
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_rows_are_appended_with_the_columns_of_the_model_only(tmp_path):
+    log = RequestLog(tmp_path / "log.jsonl", 10_000)
+    log.append(frame((1, "a\nb\ud800", "x"), (None, True, "y")), COLUMNS)
+    log.append(frame((10**400, float("nan"), "z")), COLUMNS)
+    assert lines(log.path)[:2] == [{"size": 1, "größe": "a\nb\ud800"}, {"size": None, "größe": True}]
+    (rows,) = request_log.read(log.path, COLUMNS)
+    assert rows["size"].tolist() == [1, None, 10**400]
+    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
+def test_a_full_log_is_renamed_and_the_older_one_replaced(tmp_path):
+    log = RequestLog(tmp_path / "log.jsonl", 100)
+    for number in range(20):
+        log.append(frame((number, "x", "")), COLUMNS)
+        assert log.path.stat().st_size <= 100
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", "log.jsonl.1"]
+    kept = lines(tmp_path / "log.jsonl.1") + lines(log.path)
+    assert [row["size"] for row in kept] == list(range(20))[-len(kept) :]
+
+
+def test_a_request_larger_than_the_log_is_cut(tmp_path):
+    log = RequestLog(tmp_path / "log.jsonl", 200)
+    log.append(frame(*((number, "x", "") for number in range(1000))), COLUMNS)
+    assert 0 < log.path.stat().st_size <= 200
+    log.append(frame((1, "x" * 1000, "")), COLUMNS)
+    assert all(row["größe"] == "x" for row in lines(log.path))
+
+
+def test_many_writers_never_mix_their_lines(tmp_path):
+    log = RequestLog(tmp_path / "log.jsonl", 20_000)
+    rows = [
+        frame(*((writer, f"{request} {'x' * 50}", "") for _ in range(3)))
+        for writer in range(8)
+        for request in range(40)
+    ]
+
+    def append(batch: pd.DataFrame) -> None:
+        log.append(batch, COLUMNS)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(append, rows))
+    batches = [lines(path) for path in (tmp_path / "log.jsonl.1", log.path)]
+    for batch in batches:
+        assert all(batch[start] == batch[start + 1] == batch[start + 2] for start in range(0, len(batch), 3))
+
+
+def test_a_torn_line_and_foreign_lines_are_left_out_with_a_warning(tmp_path, caplog):
+    log = RequestLog(tmp_path / "log.jsonl", 10_000)
+    log.append(frame((1, "x", "")), COLUMNS)
+    with log.path.open("a") as file:
+        file.write('{"size": 2, "grö')  # the process was killed here
+    log.append(frame((3, "x", "")), COLUMNS)
+    with log.path.open("ab") as file:
+        file.write(b'[]\n{"size": 4}\n{"size": [1], "gr\xc3\xb6\xc3\x9fe": 1}\n\xff\n' + b"[" * 100_000 + b"\n\n")
+    (rows,) = request_log.read(log.path, COLUMNS)
+    assert rows["size"].tolist() == [1, 3]
+    assert "6 lines are not rows of this model" in caplog.text
+
+
+def test_a_log_that_cannot_be_written_is_an_error_before_the_server_starts(tmp_path):
+    with pytest.raises(UserError, match=r"must end with \.jsonl"):
+        RequestLog(tmp_path / "rows.csv", 1).check()
+    with pytest.raises(UserError, match="cannot be written: No such file or directory"):
+        RequestLog(tmp_path / "none/log.jsonl", 1).check()
+    with pytest.raises(UserError, match="no such file"):
+        list(request_log.read(tmp_path / "none.jsonl", COLUMNS))
