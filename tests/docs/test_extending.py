@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.docs.test_code import overlaid
-from tests.support import pages
+from tests.support import copies, pages
+from tests.support.snippets import overlaid
 
 PAGE = pages.ROOT / "docs/extending.md"
 FUTURE = "from __future__ import annotations\n"
@@ -23,12 +23,11 @@ FUTURE = "from __future__ import annotations\n"
 def project(tmp_path_factory) -> Path:
     """A copy of the two packages, with a command `ldep` that runs the copy."""
     folder = tmp_path_factory.mktemp("project")
-    for package in ("ldep", "pipeline"):
-        shutil.copytree(pages.ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    copies.copy(copies.SOURCES, folder)
     (folder / "data/own").mkdir(parents=True)
     command = folder / "bin/ldep"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pipeline.commands.main "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldep_pipeline.commands.main "$@"\n')
     command.chmod(0o755)
     return folder
 
@@ -44,7 +43,7 @@ def test_every_step_of_the_page_works(project):
     table = pd.read_csv(project / "results/haberman/results.csv")
     assert table.loc[table["metric"] == "mcc", "value"].notna().all()
     assert set(pd.read_csv(project / "results/irises/results.csv")["status"]) == {"ok"}
-    assert 'id="folds"' in (project / "report/report.html").read_text(encoding="utf-8")
+    assert 'id="accuracy_on_folds"' in (project / "report/report.html").read_text(encoding="utf-8")
 
 
 def change_params(project: Path, block: pages.Block) -> None:
@@ -76,8 +75,8 @@ def change_code(project: Path, block: str) -> None:
 
 
 def extended(text: str, addition: str) -> str:
-    """The code with more entries in a dictionary, or with another last line before which new functions are defined."""
-    opening, elided, _ = addition.partition("    ...\n}\n")
+    """The code with more entries in a table, or with another last line before which new functions are defined."""
+    opening, *elided = re.split(r"    \.\.\.\n[)}]\n", addition)
     if elided:
         first_line, entries = opening.split("\n", maxsplit=1)
         assert text.count(f"{first_line}\n") == 1
@@ -90,7 +89,7 @@ def extended(text: str, addition: str) -> str:
 def run(project: Path, block: pages.Block) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"} | {
         "PATH": f"{project / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(project),
+        "PYTHONPATH": copies.on_path(project),
     }
     done = subprocess.run(
         ["sh", "-e"], input=block.text, cwd=project, env=environment, capture_output=True, text=True, check=False

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel
 
-from pipeline.config.params import Params
-from pipeline.fitting.metrics import METRICS
+from ldep_pipeline.config.params import Params
+from ldep_pipeline.metrics.metric import METRICS
 from tests.support import pages
 
 PAGE = pages.ROOT / "docs/params.md"

@@ -1,7 +1,8 @@
-"""The tables of README.md and docs/results.md: each number is the one that the published results give."""
+"""docs/results.md and the results in README.md: each number is the one that the published results give."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -10,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.execution.results import COLUMNS
-from pipeline.reporting.report_data import DatasetInfo, ReportData
-from pipeline.stages.report import MEASURES
+from ldep_pipeline.execution.results import COLUMNS
+from ldep_pipeline.report.report_data import COMPARED, DatasetInfo, ReportData
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = {
@@ -51,7 +51,7 @@ MODELS = {
 def published(folder: str, repeats: int) -> ReportData:
     table = pd.read_csv(ROOT / "reports" / folder / "results.csv.gz")[COLUMNS]
     datasets = {name: DatasetInfo("OpenML", repeats=repeats) for name in table["dataset"].unique()}
-    return ReportData(results=table, curves=pd.DataFrame(), datasets=datasets, measures=MEASURES)
+    return ReportData(results=table, curves=pd.DataFrame(), datasets=datasets)
 
 
 def rows_below(page: str, header: str) -> dict[str, list[str]]:
@@ -69,7 +69,7 @@ def rows_below(page: str, header: str) -> dict[str, list[str]]:
 
 
 def mean(data: ReportData, model: str, metric: str = "accuracy") -> float:
-    return float(data.by(metric).scores.mean[model].mean())
+    return float(data.by(COMPARED[metric]).scores.mean[model].mean())
 
 
 def rank(data: ReportData, model: str) -> float:
@@ -78,7 +78,7 @@ def rank(data: ReportData, model: str) -> float:
 
 
 def time_relative_to_the_mlp(data: ReportData, model: str) -> float:
-    times = data.by("fit_time").scores.mean
+    times = data.by(COMPARED["fit_time"]).scores.mean
     return float((times[model] / times["mlp"]).median())
 
 
@@ -101,7 +101,7 @@ def agree(printed: str, exact: float) -> bool:
 
 def test_models_with_their_defaults():
     data = published("paper", 1)
-    rows = rows_below("README.md", "model | mean accuracy, % | mean rank among 38 | log-loss")
+    rows = rows_below("docs/results.md", "model | mean accuracy, % | mean rank among 38 | log-loss")
     assert len(rows) == 11
     for name, cells in rows.items():
         exact = [column(data, MODELS[name]) for column in COLUMNS_OF_DEFAULTS]
@@ -111,13 +111,29 @@ def test_models_with_their_defaults():
 
 def test_families_in_three_forms():
     data = published("paper", 1)
-    rows = rows_below("README.md", "family | default | rank")
+    rows = rows_below("docs/results.md", "family | default | rank")
     assert set(rows) == set(FAMILIES)
     for name, cells in rows.items():
         exact = [column(data, form) for form in FAMILIES[name] for column in (mean, rank)]
         exact.append(data.costs.loc[FAMILIES[name][1], "tuning"])
         for printed, value in zip(cells, exact, strict=True):
             assert agree(printed, value), (name, printed, value)
+
+
+def test_the_readme_names_the_best_models_and_their_means():
+    data = published("paper", 1)
+    rows = data.results[data.results["metric"] == "accuracy"]
+    accuracy = 100 * rows.groupby(["dataset", "model"])["value"].mean().unstack()
+    means, without_one = accuracy.mean(), accuracy.drop("hill-valley").mean()
+    ranks = pd.Series({model: rank(data, model) for model in means.index})
+    log_losses = pd.Series({model: mean(data, model, "log_loss") for model in means.index})
+    others = means.drop(["ldep_cv", *FAMILIES["ℓ-DEP"]])
+    assert means.idxmax() == ranks.idxmin() == log_losses.idxmin() == "ldep_cv"
+    assert others.idxmax() == "lightgbm_tuned"
+    assert round(without_one["ldep_cv"], 1) == round(without_one["lightgbm_tuned"], 1)
+    expected = [means["ldep_cv"], others.max(), without_one["ldep_cv"], means["ldep_default"], means["random_forest"]]
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Results")[2].partition("\n## ")[0]
+    assert re.findall(r"(\d+\.\d) %", section) == [f"{value:.1f}" for value in expected]
 
 
 def test_five_repeats():
