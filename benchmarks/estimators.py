@@ -11,86 +11,56 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.neural_network import MLPClassifier
-from sklearn.svm import SVC
 from tqdm import tqdm
 
 from benchmarks import data
+from benchmarks.classifiers import (
+    CALIBRATED,
+    CATBOOST,
+    CLASSIFIERS,
+    EXTRA_TREES,
+    HIST,
+    LIGHTGBM,
+    LOGISTIC,
+    MLP,
+    RANDOM_FOREST,
+    SINGLE,
+    SVM,
+    TUNED,
+)
+from benchmarks.measures import calibration_error
 from benchmarks.report import FOLDER, Report
-from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.solvers import single_thread
 
 FITS = FOLDER / "estimators-fits.csv"
 FOLDS = 5
-BINS = 10
-SINGLE, TUNED, CALIBRATED, MLP, SVM = "LDEPClassifier", "LDEPClassifierCV", "calibrated LDEP", "MLP", "RBF SVC"
 KEYS = ["data_set", "fold", "model", "seed"]
 
 
-def _lightgbm(seed: int) -> ClassifierMixin:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed)
-
-
-def _catboost(seed: int) -> ClassifierMixin:
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(thread_count=1, verbose=0, allow_writing_files=False, random_seed=seed)
-
-
-# Functions from a seed to an unfitted classifier with its defaults, on one thread.
-MODELS: dict[str, Callable[[int], ClassifierMixin]] = {
-    SINGLE: lambda seed: LDEPClassifier(random_state=seed),
-    TUNED: lambda seed: LDEPClassifierCV(random_state=seed),
-    CALIBRATED: lambda seed: CalibratedClassifierCV(LDEPClassifier(random_state=seed)),
-    MLP: lambda seed: MLPClassifier(random_state=seed),
-    SVM: lambda seed: SVC(),
-    "LightGBM": _lightgbm,
-    "CatBoost": _catboost,
-    "extra trees": lambda seed: ExtraTreesClassifier(random_state=seed),
-    "HistGradientBoosting": lambda seed: HistGradientBoostingClassifier(random_state=seed),
-    "random forest": lambda seed: RandomForestClassifier(random_state=seed),
-    "logistic regression": lambda seed: LogisticRegression(),
+# Functions from a seed to an unfitted classifier.
+MODELS = {
+    name: CLASSIFIERS[name]
+    for name in (
+        SINGLE,
+        TUNED,
+        CALIBRATED,
+        MLP,
+        SVM,
+        LIGHTGBM,
+        CATBOOST,
+        EXTRA_TREES,
+        HIST,
+        RANDOM_FOREST,
+        LOGISTIC,
+    )
 }
-
-
-def calibration_error(probability: np.ndarray, positive: np.ndarray, bins: int = BINS) -> float:
-    """Expected calibration error: the mean distance between the confidence of a prediction and its accuracy.
-
-    Parameters
-    ----------
-    probability : ndarray of shape (n_samples,)
-        Probability of the positive class.
-    positive : ndarray of shape (n_samples,)
-        Whether a row is in that class.
-    bins : int, default=10
-        Number of equally wide bins of the confidence, from 0.5 to 1.
-
-    Returns
-    -------
-    error : float
-        The distances in the bins, weighted by their share of the rows.
-    """
-    confidence = np.maximum(probability, 1.0 - probability)
-    correct = (probability >= 0.5) == positive
-    bin_of = np.minimum(((confidence - 0.5) * 2 * bins).astype(int), bins - 1)
-    gaps = [
-        abs(float((confidence - correct)[bin_of == number].mean())) * float((bin_of == number).mean())
-        for number in np.unique(bin_of)
-    ]
-    return sum(gaps)
 
 
 def measure(part: data.Fold, model: ClassifierMixin) -> dict:
@@ -102,9 +72,9 @@ def measure(part: data.Fold, model: ClassifierMixin) -> dict:
         seconds = time.process_time() - started
         row = {"accuracy": 100 * model.score(part.X_test, part.y_test), "cpu_seconds": seconds}
         if hasattr(model, "predict_proba"):
-            probability = np.asarray(model.predict_proba(part.X_test))[:, 1]
-            row["log_loss"] = log_loss(part.y_test, probability, labels=[0, 1])
-            row["calibration_error"] = calibration_error(probability, part.y_test == 1)
+            probability = np.asarray(model.predict_proba(part.X_test))
+            row["log_loss"] = log_loss(part.y_test, probability[:, 1], labels=[0, 1])
+            row["calibration_error"] = calibration_error(probability, part.y_test)
     return row
 
 
@@ -179,8 +149,8 @@ def run(names: tuple[str, ...] = data.NAMES, seeds: int = 1, n_jobs: int = 2) ->
         "confidence) are means over folds and data sets."
     )
     report.note(
-        "The defaults of the ℓ-DEP were chosen on other problems ([development](development.md)) and not changed after "
-        "this run. SVC and LDEPClassifier have no probabilities by default."
+        "The defaults of the ℓ-DEP were chosen on other problems ([defaults](defaults.md)) and not changed after this "
+        "run. SVC and LDEPClassifier have no probabilities by default."
     )
     return report
 

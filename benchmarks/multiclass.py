@@ -91,7 +91,7 @@ def run() -> Report:
     means = ", ".join(f"{model} {value:.2f}" for model, value in accuracy.items())
     report.note(
         f"Mean accuracies: {means}. Every model has its default settings, on features standardised by the training "
-        "part. The defaults were chosen on [other problems](development_classes.md). "
+        "part. The defaults were chosen on [other problems](defaults.md). "
         f"Accuracies are means over {FOLDS} stratified folds; times are CPU seconds of the {FOLDS} fits, in one "
         "process with one BLAS thread."
     )

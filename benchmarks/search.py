@@ -1,8 +1,9 @@
 """Is Optuna's search better than random search, and than a fixed list of settings, at the same cost?
 
-The problems are those of `benchmarks/development.py`, none of which is one of the paper's 30 data sets. Each strategy
-tunes the ℓ-DEP on the training part of one fold as the pipeline does, with the same inner folds. The chosen setting is
-fitted on the whole training part, and the models of the complete trials vote as an ensemble.
+The problems are the smaller ones of the development collection, with two classes. None of them is one of the paper's 30
+data sets. Each strategy tunes the ℓ-DEP on the training part of one fold as the pipeline does, with the same inner
+folds. The chosen setting is fitted on the whole training part, and the models of the complete trials vote as an
+ensemble.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import pandas as pd
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from benchmarks import development, timing
+from benchmarks import timing
+from benchmarks.collection.problems import FOLDS, Problem, fold, problems
+from benchmarks.data import stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier
 from ldep_pipeline.fitting import ensemble
@@ -92,10 +95,10 @@ STRATEGIES = {
 }
 
 
-def measure(name: str) -> list[dict]:
+def measure(name: str, problem: Problem) -> list[dict]:
     """All strategies on one problem."""
-    X, y, folds = development.load(name)
-    part = development.fold(name, FOLD)
+    X, y = problem
+    folds, part = stratified_folds(X, y, FOLDS), fold(problem, FOLD)
     data = TrainingData(X, y.astype(str), Partition(folds[:, None]), [f"x{j}" for j in range(X.shape[1])], "class")
     rows = []
     for strategy, (entry, tuning) in STRATEGIES.items():
@@ -136,9 +139,10 @@ def measure(name: str) -> list[dict]:
 
 
 def run(n_jobs: int = 2) -> Report:
-    problems = [name for name in development.PROBLEMS if development.load(name)[0].size <= LARGEST]
-    results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(delayed(measure)(name) for name in problems)
-    parts = tqdm(results, total=len(problems), desc="search", unit="problem", mininterval=5)
+    small = {name: problem for name, problem in problems(2).items() if problem.X.size <= LARGEST}
+    tasks = [delayed(measure)(name, problem) for name, problem in small.items()]
+    results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks)
+    parts = tqdm(results, total=len(tasks), desc="search", unit="problem", mininterval=5)
     return report_of(pd.DataFrame([row for part in parts for row in part]))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import data, development_classes, grid, multiclass, scaling, search, solvers, timing
+from benchmarks import data, grid, multiclass, scaling, search, solvers, timing
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.report import Report
 
@@ -40,13 +40,6 @@ def test_all_models_are_compared_on_many_classes():
     row = multiclass.one("iris")
     assert all(row[f"{model}_accuracy"] > 85 for model in multiclass.MODELS)
     assert all(row[f"{model}_seconds"] > 0 for model in multiclass.MODELS)
-
-
-@pytest.mark.parametrize("name", ["glass", "ones-5", "diabetes-3"])
-def test_problems_that_defaults_are_chosen_on_have_more_than_two_classes(name):
-    X, y, _ = development_classes.load(name)
-    assert len(X) == len(y)
-    assert len(np.unique(y)) > 2
 
 
 def test_search_strategies_are_valid_and_compared_with_the_list():

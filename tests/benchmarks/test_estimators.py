@@ -1,4 +1,4 @@
-"""The comparison of estimators: its measures, its summary, and that an interrupted run continues."""
+"""The comparison of estimators: its summary, and that an interrupted run continues."""
 
 import numpy as np
 import pandas as pd
@@ -6,17 +6,6 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 from benchmarks import data, estimators
-
-
-def test_the_calibration_error_is_the_distance_between_confidence_and_accuracy():
-    """Of ten rows with the probability 0.8 six are positive, and of ten with 0.1 none."""
-    probability = np.repeat([0.8, 0.1], 10)
-    positive = np.arange(20) < 6
-    assert estimators.calibration_error(probability, positive) == pytest.approx((0.2 + 0.1) / 2)
-
-
-def test_certain_and_correct_probabilities_have_no_calibration_error():
-    assert estimators.calibration_error(np.array([0.0, 1.0, 1.0]), np.array([False, True, True])) == 0.0
 
 
 @pytest.fixture

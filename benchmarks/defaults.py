@@ -1,0 +1,186 @@
+"""How good and how fast are the estimators with their defaults on the development collection of real tables?
+
+The collection is the one on which the defaults are chosen, so its figures are optimistic for the ℓ-DEP. What matters is
+each difference from a competitor, with its standard error over the problems. `benchmarks/estimators.py` and
+`benchmarks/multiclass.py` measure the result on other data.
+
+Cells that are in the file are not measured again: delete the lines of a model that has changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import cells as cells_of
+from benchmarks.cells import MEASURES
+from benchmarks.classifiers import (
+    CATBOOST,
+    EXTRA_TREES,
+    HIST,
+    LIGHTGBM,
+    MLP,
+    ONE_VERSUS_REST,
+    RANDOM_FOREST,
+    SINGLE,
+    SVM,
+    TUNED,
+)
+from benchmarks.collection.problems import CLASSES, FOLDS, LARGEST, SOURCES, TABLES, Problem, problems
+from benchmarks.report import FOLDER, Report
+
+CELLS = FOLDER / "defaults-cells.csv"
+OURS = (SINGLE, TUNED)
+MODELS = (SINGLE, TUNED, ONE_VERSUS_REST, SVM, EXTRA_TREES, RANDOM_FOREST, LIGHTGBM, HIST, MLP, CATBOOST)
+BETTER = {"accuracy": 1, "log_loss": -1, "auc": 1, "average_precision": 1, "calibration_error": -1}
+# The competitors that each estimator should beat, and the one whose time limits its own.
+SINGLE_RIVALS = {2: (MLP, SVM, EXTRA_TREES, RANDOM_FOREST), 3: (ONE_VERSUS_REST, MLP, EXTRA_TREES, LIGHTGBM)}
+SINGLE_RIVALS[5] = SINGLE_RIVALS[3]
+SINGLE_TIME = {2: (MLP, 1.0), 3: (ONE_VERSUS_REST, 0.5), 5: (ONE_VERSUS_REST, 0.5)}
+TUNED_RIVALS, TUNED_TIME = (CATBOOST, LIGHTGBM, HIST), (MLP, 3.0)
+
+
+def run(
+    classes: tuple[int, ...] = CLASSES, models: tuple[str, ...] = MODELS, cells: Path = CELLS, n_jobs: int = 1
+) -> Report:
+    """Measure what is not in the file yet, and compare all models of which the file has every cell.
+
+    Parameters
+    ----------
+    classes : tuple of int
+        Numbers of classes to measure: 2, 3, 5.
+    models : tuple of str
+        The models to measure. One-versus-rest is left out with two classes.
+    cells : Path
+        The CSV file of the cells.
+    n_jobs : int
+        Number of processes.
+    """
+    report = Report("defaults", "Estimators with their defaults on the development collection")
+    for number in classes:
+        measured = [model for model in models if number > 2 or model != ONE_VERSUS_REST]
+        cells_of.measure(problems(number).items(), measured, cells, n_jobs)
+    known = cells_of.read(cells)
+    summaries, comparisons, accuracies = [], [], []
+    for number in CLASSES:
+        by_problem = means(known, problems(number), number)
+        if by_problem["accuracy"].empty:
+            continue
+        summaries.append(summary(by_problem, number))
+        comparisons.append(comparison(by_problem, number))
+        accuracies.append(by_problem["accuracy"].round(2).reset_index().assign(classes=number))
+        claims(report, by_problem, number)
+    report.table("models", pd.concat(summaries))
+    report.table("differences", pd.concat(comparisons))
+    report.table("tables", tables({number: problems(number) for number in CLASSES}))
+    report.table("problems", pd.concat(accuracies))
+    report.note(
+        "Tables with a numeric target, cut at its median, terciles or quintiles. Of tables with more than "
+        f"{LARGEST:,} rows that many are drawn. Cuts that ties make too uneven are left out. One fit per fold of five. "
+        "Missing values are imputed and features standardised by the training part; strings are one-hot. The table "
+        "`tables` has the sources, and the features after this encoding. Rules and defaults of the ℓ-DEP are chosen on "
+        "these problems."
+    )
+    report.note(
+        "`models` has means over the problems. ROC AUC and average precision with more than two classes are means over "
+        "the classes, each against the others. `seconds` are CPU seconds of one thread in all fits, `time_of_mlp` is "
+        "the median over the problems of the time divided by the MLP's. `differences` has our estimator minus the "
+        "other model with standard errors over the problems, wins and losses in accuracy, and the median ratio of the "
+        "times."
+    )
+    return report
+
+
+def means(cells: pd.DataFrame, chosen: dict[str, Problem], number: int) -> dict[str, pd.DataFrame]:
+    """Per measure: one row per problem, one column per model that has been measured on every fold of each."""
+    cells = cells[(cells["classes"] == number) & cells["problem"].isin(chosen)]
+    count = cells.groupby("model")["fold"].size()
+    complete = [model for model in MODELS if count.get(model, 0) == FOLDS * len(chosen)]
+    cells = cells[cells["model"].isin(complete)]
+    return {
+        column: cells.pivot_table(index="problem", columns="model", values=column, dropna=False).reindex(
+            index=list(chosen), columns=complete
+        )
+        for column in (*MEASURES, "cpu_seconds")
+    }
+
+
+def summary(by_problem: dict[str, pd.DataFrame], number: int) -> pd.DataFrame:
+    """One row per model, best mean accuracy first."""
+    seconds = by_problem["cpu_seconds"]
+    table = pd.DataFrame({"classes": number} | {column: by_problem[column].mean() for column in MEASURES})
+    table["seconds"] = FOLDS * seconds.sum()
+    if MLP in seconds:
+        table["time_of_mlp"] = seconds.div(seconds[MLP], axis=0).median()
+    return table.rename_axis("model").reset_index().sort_values("accuracy", ascending=False)
+
+
+def comparison(by_problem: dict[str, pd.DataFrame], number: int) -> pd.DataFrame:
+    """One row per pair of one of our estimators and another model."""
+    rows = []
+    models = by_problem["accuracy"].columns
+    for ours in [model for model in OURS if model in models]:
+        for other in models.drop(ours):
+            row = {"classes": number, "model": ours, "other": other}
+            for column in ("accuracy", "log_loss", "auc"):
+                row[column], row[f"{column}_error"] = difference(by_problem[column], ours, other)
+            gain = by_problem["accuracy"][ours] - by_problem["accuracy"][other]
+            row |= {"wins": int(gain.gt(1e-9).sum()), "losses": int(gain.lt(-1e-9).sum())}
+            rows.append(row | {"time_ratio": time_ratio(by_problem, ours, other)})
+    return pd.DataFrame(rows)
+
+
+def difference(table: pd.DataFrame, ours: str, other: str) -> tuple[float, float]:
+    """The mean difference over the problems, and its standard error."""
+    gaps = table[ours] - table[other]
+    return float(gaps.mean()), float(gaps.std() / np.sqrt(len(gaps)))
+
+
+def time_ratio(by_problem: dict[str, pd.DataFrame], ours: str, other: str) -> float:
+    return float((by_problem["cpu_seconds"][ours] / by_problem["cpu_seconds"][other]).median())
+
+
+def claims(report: Report, by_problem: dict[str, pd.DataFrame], number: int) -> None:
+    """Compare our estimators with what they should reach; a model without all cells is not compared."""
+    models = set(by_problem["accuracy"].columns)
+
+    def lead(ours: str, rivals: tuple[str, ...], column: str) -> None:
+        found = by_problem[column][[ours, *(rival for rival in rivals if rival in models)]].dropna(axis=1, how="all")
+        if ours not in found or len(found.columns) == 1:
+            return
+        gains = (BETTER[column] * found.rsub(found[ours], axis=0)).mean().drop(ours)
+        name = column.replace("_", " ")
+        text = f"{number} classes, {ours}: mean {name} better than that of {gains.idxmin()}, the best of the others, by"
+        report.claim(text, float(gains.min()), "> 0", bool(gains.min() > 0))
+
+    def time(ours: str, other: str, limit: float) -> None:
+        if other in models:
+            ratio = time_ratio(by_problem, ours, other)
+            text = f"{number} classes, {ours}: time divided by that of {other}, median"
+            report.claim(text, ratio, f"<= {limit:g}", ratio <= limit)
+
+    if SINGLE in models:
+        lead(SINGLE, SINGLE_RIVALS[number], "accuracy")
+        time(SINGLE, *SINGLE_TIME[number])
+    if TUNED in models:
+        for column in ("accuracy", "log_loss", "auc"):
+            lead(TUNED, TUNED_RIVALS, column)
+        others = tuple(model for model in MODELS if model not in (TUNED, SINGLE, ONE_VERSUS_REST))
+        for column in ("log_loss", "calibration_error"):
+            lead(TUNED, others, column)
+        time(TUNED, *TUNED_TIME)
+
+
+def tables(by_classes: dict[int, dict[str, Problem]]) -> pd.DataFrame:
+    """Where each table comes from, its size as it is used, and the numbers of classes that it is cut into."""
+    rows = []
+    source = {name: source for source, tables in SOURCES.items() for name in tables}
+    for name in TABLES:
+        cuts = {number: chosen[name] for number, chosen in by_classes.items() if name in chosen}
+        if cuts:
+            X = next(iter(cuts.values())).X
+            sizes = {"rows": len(X), "features": X.shape[1], "classes": ", ".join(map(str, cuts))}
+            rows.append({"table": name, "source": source[name], **sizes})
+    return pd.DataFrame(rows)
