@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ldep._utils._frames import check_collected, check_rows, feature_names, frame_like, is_frame, like_input
 from ldep._utils._runtime import draw_seeds, interruptible, set_random_states, single_thread
-from ldep._utils._sparse_rows import CentredRows, left_product, mean_and_variance, scaled_rows
+from ldep._utils._sparse_rows import CentredRows, mean_and_variance, scaled_rows
 
 
 def belong_to(package: str, *classes: type) -> None:

@@ -83,11 +83,6 @@ class _Transposed:
         return product
 
 
-def left_product(G: np.ndarray | sparse.sparray, X: np.ndarray | CentredRows) -> np.ndarray:
-    """G X. scipy would read centred rows as a sequence of rows, where G is sparse."""
-    return X.__rmatmul__(G) if isinstance(X, CentredRows) else G @ X
-
-
 def scaled_rows(X, scale: np.ndarray | float):
     """X, dense or sparse, with each row multiplied by its scale."""
     scale = np.broadcast_to(scale, X.shape[0])

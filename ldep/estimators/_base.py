@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -38,8 +39,9 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     classes_: np.ndarray
     _multi_class = False
-    # Whether sparse rows are accepted, as `validate_data` takes it.
+    # Whether sparse rows are accepted, as `validate_data` takes it, and whether missing values are.
     _accept_sparse: str | bool = False
+    _accept_missing = False
 
     @abstractmethod
     def _tau(self, X: np.ndarray) -> np.ndarray:
@@ -56,9 +58,7 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
         With `resume` the features and the classes must be those of the last fit.
         """
         check_collected(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse=self._accept_sparse, dtype=np.float64, order="C", reset=not resume
-        )
+        X, y = validate_data(self, X, y, reset=not resume, **self._accepted())
         name = type(self).__name__
         classes, encoded = self._encode(y)
         if resume and not np.array_equal(classes, self.classes_):
@@ -80,7 +80,12 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Check rows for a fitted model."""
         check_is_fitted(self)
         check_collected(X)
-        return validate_data(self, X, accept_sparse=self._accept_sparse, dtype=np.float64, order="C", reset=False)
+        return validate_data(self, X, reset=False, **self._accepted())
+
+    def _accepted(self) -> dict[str, Any]:
+        """The rows that are accepted, as `validate_data` takes it."""
+        finite = "allow-nan" if self._accept_missing else True
+        return {"accept_sparse": self._accept_sparse, "dtype": np.float64, "order": "C", "ensure_all_finite": finite}
 
     def decision_function(self, X):
         """Compute the decision values of each row.
@@ -117,6 +122,7 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._multi_class
+        tags.input_tags.allow_nan = self._accept_missing
         return tags
 
 
@@ -129,6 +135,27 @@ class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
 
     def _tau(self, X) -> np.ndarray:
         return self.model_.decision(X)
+
+    def _check_new_rows(self, X):
+        X = super()._check_new_rows(X)
+        if self._accept_missing:
+            self._check_missing(X)
+        return X
+
+    def _check_missing(self, X) -> None:
+        """Refuse values that are missing where the training rows had them all: nothing was learned for that."""
+        is_missing = np.isnan(X.data if sparse.issparse(X) else X)
+        if not is_missing.any():
+            return
+        if sparse.issparse(X):
+            raise ValueError("A sparse X must not have missing values. Fill them in, or pass X.toarray().")
+        unexpected = np.argwhere(is_missing & ~self.model_.takes_missing)
+        if len(unexpected):
+            row, column = unexpected[0]
+            raise ValueError(
+                f"Row {row} has NaN in {feature_names(self)[column]!r}, which had no missing values in training: "
+                "nothing was learned about them. Fill in the value, or train on rows in which it is missing too."
+            )
 
     def _has_probability(self) -> bool:
         """Whether `predict_proba` exists; an AttributeError can say why not."""
@@ -180,6 +207,11 @@ class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
             A copy with fewer pieces.
         """
         check_is_fitted(self)
+        if self.model_.takes_missing.any():
+            raise ValueError(
+                f"{type(self).__name__} was trained on rows with missing values. Pieces that complete rows do without "
+                "may be needed where a value is missing. Fill the values in before the training."
+            )
         smaller = copy.deepcopy(self)
         smaller.model_ = simplified(self.model_, None if X is None else check_rows(self, X))
         smaller._adapt(X)
@@ -192,8 +224,9 @@ class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
 def check_magnitude(X, estimator: str) -> None:
     """Refuse features whose squares overflow: no variance can be computed from them."""
     values = X.data if sparse.issparse(X) else X
-    if values.size and np.abs(values).max() > LARGEST_VALUE:
-        position = np.abs(values).argmax()
+    sizes = np.nan_to_num(np.abs(values), posinf=np.inf)
+    if values.size and sizes.max() > LARGEST_VALUE:
+        position = sizes.argmax()
         if sparse.issparse(X):
             row, column = np.searchsorted(X.indptr, position, side="right") - 1, X.indices[position]
         else:
@@ -205,25 +238,21 @@ def check_magnitude(X, estimator: str) -> None:
 
 
 class SingleModelClassifier(FittedModelClassifier):
-    """Base class of models with one maximum of affine pieces per class, s_k(x) = max_i(w_ki . x + c_ki).
+    """Base class of single models: tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j) with two classes.
 
-    The largest s_k is predicted. With two classes tau = s_1 - s_0 = max_i(w_i . x + c_i) - max_j(m_j . x + d_j).
-    Subclasses implement `fit` and have the parameters r1 and r2.
+    With more, every class has such a difference as its score, and the largest is predicted. Subclasses implement `fit`
+    and have the parameters r1 and r2.
     """
 
     def _group_sizes(self) -> tuple[int, ...]:
-        """Number of pieces in each maximum: the second class first when there are two, else in the order of classes."""
-        sizes = group_sizes_of(self.r1, self.r2, len(self.classes_))
-        if sizes is None:
-            raise ValueError(
-                f"With {len(self.classes_)} classes every class has the same number of pieces: r1 and r2 must be "
-                f"equal, but r1={self.r1} and r2={self.r2}."
-            )
-        return sizes
+        """Number of pieces in each maximum, in the order of training."""
+        return group_sizes_of(self.r1, self.r2, len(self.classes_))
 
     def _adapt(self, X) -> None:
         """Set r1 and r2 after pieces were dropped."""
-        self.r1, self.r2 = by_class(self._maxima.sizes)[:2]
+        sizes = by_class(self._maxima.sizes)
+        half = len(sizes) // 2
+        self.r1, self.r2 = max(sizes[:half]), max(sizes[half:])
 
     def rules(self, X=None, *, scaler=None, units=None, digits=4, max_terms=8) -> RuleSheet:
         """Write the model as a sheet of rules, without redundant conditions.

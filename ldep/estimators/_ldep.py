@@ -9,62 +9,71 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
-from ldep._utils import Interval, StrOptions, fit_context, single_thread
+from ldep._utils import Interval, StrOptions, feature_names, fit_context, single_thread
 from ldep.estimators._base import SingleModelClassifier
-from ldep.model import FittedModel, Link, fit_slope, leads
-from ldep.search import Errors, choose_factor, hold_out
+from ldep.model import FittedModel, Link, Maxima, fit_slope, leads, own_link
+from ldep.search import PENALTY_TOL, PenaltyPath, choose_penalty
 from ldep.solvers import DENSE_ROWS, SOLVERS, Solver, best_of_starts, check_options
 from ldep.training import (
     LINEAR_STARTS,
+    LOSSES,
     RANDOM_FEATURES,
     ROTATE_UP_TO,
+    MissingValues,
     Samples,
     by_class,
     check_monotone,
     condition,
     linear_starts,
+    merge,
     own_class,
     scaled_alpha,
     start_at,
 )
 
-# Number of folds that the link to probabilities is cross-validated in.
+# Number of folds that the link to probabilities of the hinge is cross-validated in.
 LINK_FOLDS = 5
+# Decision values whose range is a smaller share of their size than this do not vary.
+NO_SPREAD = 1e-6
 
 
 class LDEPClassifier(SingleModelClassifier):
-    """Linear dilation-erosion perceptron: one maximum of affine functions per class.
+    """Linear dilation-erosion perceptron: differences of two maxima of affine functions.
 
     With two classes tau(x) = max_i(w_i . x + c_i) - max_j(m_j . x + d_j), and the class is its sign [1]_. With more,
-    class k has the score s_k(x) = max_i(w_ki . x + c_ki), and the largest is predicted; tau is s_1 - s_0. Training
-    minimises the hinge loss, of [2]_ with more than two classes, plus `alpha / 2` times the squared norm of the slopes.
+    class k has such a difference s_k as its score, and the largest is predicted. Training minimises a loss, plus
+    `alpha / 2` times the squared norm of the slopes.
 
     Parameters
     ----------
     r1, r2 : int, default=20
-        Number of affine pieces of the dilation (first maximum, of the second class) and of the erosion (second maximum,
-        of the first class). With more than two classes every class has r1 pieces, and r2 must be equal to r1.
+        Number of affine pieces of the dilation (first maximum) and of the erosion (second maximum). With more than two
+        classes every class has r1 and r2 of them.
+    loss : {"logistic", "hinge"}, default="logistic"
+        "logistic" is log(1 + exp(-y tau)), and with more than two classes the negative logarithm of the softmax of the
+        scores: probabilities come from the model itself. "hinge" is max(0, 1 - y tau), the loss of the paper, and that
+        of [2]_ with more than two classes.
     alpha : float, "auto" or "scale", default="auto"
         Weight of the penalty. 0 is the problem of the paper. The loss is a sum over the samples, not a mean: with
-        r1 = r2 = 1 the model is a linear `SVC` with C = 2 / alpha. "scale" is 0.15 times the sum of the variances of
-        the features, and with penalty="variance" 0.15 times the number of features that vary: the same on standardised
-        features. With more than two classes it is min(n, 40) / 10 times that, where n is the number of features that
-        vary. "auto" is "scale", 0.001 times it (0.1 times with more than two classes) or 3 times it: one or two more
-        fits (one or three) decide that, with a quarter of the rows held out, and of at most 500 rows per class. It is
-        "scale" with fewer than 80 different rows, with more than 600 features, and with the solvers "ccp" and "dccp".
-        The next fit with `warm_start` keeps the choice.
+        r1 = r2 = 1 and the hinge the model is a linear `SVC` with C = 2 / alpha. "scale" is 0.15 times the sum of the
+        variances of the features, and with penalty="variance" 0.15 times the number of features that vary: the same on
+        standardised features. With more than two classes it is min(n, 40) / 10 times that, where n is the number of
+        features that vary. "auto" is 0.001, 0.03, 0.3, 1, 3 or 10 times "scale": the log-loss of rows that are held
+        out decides, in three folds or, from 2000 rows on, with a third of at most 1000 rows per class; of penalties
+        that differ by less than half a standard error it takes the strongest. It is "scale" with fewer than 30
+        different rows, with more than 600 features, and with the solvers "ccp" and "dccp". The next fit with
+        `warm_start` keeps the choice.
     penalty : {"norm", "variance"}, default="norm"
         "norm" penalises the squared norm of the slopes and, like any norm, depends on the scale of the features.
         "variance" penalises the variance of the pieces over the training data, which is "norm" on PCA-whitened
         features. The model is then the same in all affine coordinates, and no scaler is needed.
     solver : {"anneal", "ccp", "dccp"}, default="anneal"
         "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
-        exact subproblems. "dccp" is the paper's program in CVXPY and DCCP; it is slow, serves as a reference, and takes
-        two classes only.
+        exact subproblems. "dccp" is the paper's program in CVXPY and DCCP; it is slow, and serves as a reference. The
+        last two take two classes and loss="hinge" only.
     solver_options : dict, default=None
         Further options of the solver, such as `{"cvx_solver": "MOSEK"}` for "dccp".
     init : {"auto", "kmeans", "random", "random_features"}, default="auto"
@@ -89,8 +98,9 @@ class LDEPClassifier(SingleModelClassifier):
         Whether the next `fit` begins at the present solution, as with more rows or another `alpha`. The classes, the
         features, r1 and r2 must be the same. `init` and `n_init` are then not used.
     probability : bool, default=False
-        Whether to fit the link that `predict_proba` needs. It takes five more fits: the link is fitted to decision
-        values of rows that a model has not seen. The model itself is the same.
+        Whether to fit the link that `predict_proba` needs with loss="hinge". It takes five more fits: the link is
+        fitted to decision values of rows that a model has not seen. The model itself is the same. With the logistic
+        loss there is nothing to fit.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
@@ -99,11 +109,12 @@ class LDEPClassifier(SingleModelClassifier):
     Attributes
     ----------
     coefs_, intercepts_ : list of ndarrays of shape (n_pieces, n_features), (n_pieces,)
-        Pieces of each class, in the order of `classes_`.
+        Pieces of each maximum. With two classes the erosion, which speaks for the first class, and the dilation, which
+        speaks for the second; with more the dilations, then the erosions, in the order of `classes_`.
     W_, c_ : ndarray of shape (r1, n_features), (r1,)
-        Pieces of the dilation, which are those of the second class. With two classes only.
+        Pieces of the dilation. With two classes only.
     M_, d_ : ndarray of shape (r2, n_features), (r2,)
-        Pieces of the erosion, which are those of the first class. With two classes only.
+        Pieces of the erosion. With two classes only.
     model_ : FittedModel
         The fitted model, of which the attributes above and below are views, with the link to probabilities.
     center_ : ndarray of shape (n_features,)
@@ -141,11 +152,15 @@ class LDEPClassifier(SingleModelClassifier):
     >>> model = LDEPClassifier(alpha=0.1, random_state=0).fit(X, y)
     >>> model.score(X, y)
     0.995
+    >>> model.predict_proba(X).shape
+    (200, 2)
     """
 
+    _accept_missing = True
     _parameter_constraints: ClassVar[dict] = {
         "r1": [Interval(Integral, 1, None, closed="left")],
         "r2": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions(set(LOSSES))],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto", "scale"})],
         "penalty": [StrOptions({"norm", "variance"})],
         "solver": [StrOptions(set(SOLVERS))],
@@ -167,6 +182,7 @@ class LDEPClassifier(SingleModelClassifier):
         r1=20,
         r2=20,
         *,
+        loss="logistic",
         alpha="auto",
         penalty="norm",
         solver="anneal",
@@ -184,6 +200,7 @@ class LDEPClassifier(SingleModelClassifier):
     ):
         self.r1 = r1
         self.r2 = r2
+        self.loss = loss
         self.alpha = alpha
         self.penalty = penalty
         self.solver = solver
@@ -206,7 +223,8 @@ class LDEPClassifier(SingleModelClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples. Sparse ones need `solver="anneal"` and `penalty="norm"`, and never become dense.
+            The samples. Sparse ones need `solver="anneal"` and `penalty="norm"`, and never become dense. Dense ones may
+            have missing values (NaN): see "Missing values" in docs/model.md.
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -225,16 +243,20 @@ class LDEPClassifier(SingleModelClassifier):
         resume = self.warm_start and hasattr(self, "model_")
         if resume:
             self._check_present_pieces()
-        samples = self._check_samples(X, y, sample_weight, resume=resume)
-        group_sizes, monotone = self._group_sizes(), self._check_monotone()
+        X, y, weight = self._check_rows(X, y, sample_weight, resume=resume)
+        known = self._maxima.missing if resume else None
+        missing = MissingValues.in_rows(X, weight, feature_names(self), known)
+        samples = merge(missing.with_indicators(X), y, weight)
+        group_sizes, self.monotone_ = self._group_sizes(), self._check_monotone()
+        monotone = missing.with_free_indicators(self.monotone_)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         if not (resume and self.alpha == "auto"):
             self.alpha_ = self._choose_alpha(samples, solver, monotone, rng.spawn(1)[0])
         with single_thread():
-            problem, coordinates = condition(samples, group_sizes, self.alpha_, self.penalty, monotone)
+            problem, coordinates = condition(samples, group_sizes, self.alpha_, self.penalty, monotone, self.loss)
         starts = linear_starts(self.init, self.n_init, problem, coordinates)
         if resume:
-            starts = [start_at(coordinates.theta_of(self._maxima))]
+            starts = [start_at(coordinates.theta_of(missing.unfitted(self._maxima)))]
             solver = solver.resumed()
         solution = best_of_starts(
             problem,
@@ -247,14 +269,27 @@ class LDEPClassifier(SingleModelClassifier):
             estimator=type(self).__name__,
         )
         maxima = coordinates.fitted(solution.theta, group_sizes, monotone=monotone is not None)
-        self.model_ = FittedModel.single(maxima)
-        self.monotone_ = monotone
+        self._warn_if_constant(maxima, samples)
+        link = own_link(len(self.classes_)) if self.loss == "logistic" else None
+        self.model_ = FittedModel.single(missing.fitted(maxima), link=link)
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
-        if self.probability:
-            self.model_ = FittedModel.single(maxima, link=self._fit_link(samples, rng))
+        if self.probability and self.loss == "hinge":
+            self.model_ = FittedModel.single(missing.fitted(maxima), link=self._fit_link(samples, monotone, rng))
         return self
+
+    def _warn_if_constant(self, maxima: Maxima, samples: Samples) -> None:
+        """Warn of a model that says the same of all training rows."""
+        decision = maxima.decision(samples.X)
+        spread, size = np.ptp(decision, axis=0).max(), np.abs(decision).max()
+        if spread <= NO_SPREAD * max(size, 1.0):
+            warnings.warn(
+                f"{type(self).__name__} has learned nothing: its decision values are the same for all training rows. "
+                "Try a smaller alpha, class_weight='balanced' where a class is rare, or loss='logistic'.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _choose_alpha(
         self, rows: Samples, solver: Solver, monotone: np.ndarray | None, rng: np.random.Generator
@@ -262,33 +297,26 @@ class LDEPClassifier(SingleModelClassifier):
         """The weight of the penalty that the parameter `alpha` stands for."""
         if not isinstance(self.alpha, str):
             return float(self.alpha)
-        X, y, weight = rows
         with single_thread():
             scale = scaled_alpha(rows, self.penalty, len(self.classes_))
-        if self.alpha == "scale" or not solver.fast or X.shape[1] > ROTATE_UP_TO:
+        if self.alpha == "scale" or not solver.fast or rows.X.shape[1] > ROTATE_UP_TO:
             return scale
-        own = own_class(y, len(self.classes_))
-        parts = hold_out(own, rng)
-        if parts is None:
-            return scale
-        seed = int(rng.integers(2**31))
-
-        def errors(factor: float, tol: float) -> Errors:
-            tol = tol if self.tol is None else self.tol
-            model = self._for_part(alpha=factor * scale, tol=tol, monotone=monotone, random_state=seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # what counts is how good the model is
-                model.fit(X[parts[0]], own[parts[0]], sample_weight=weight[parts[0]])
-            shares = [np.average(model.predict(X[part]) != own[part], weights=weight[part]) for part in parts]
-            return Errors(*map(float, shares))
-
-        return choose_factor(errors, len(self.classes_)) * scale
+        path = PenaltyPath(
+            self._group_sizes(),
+            self.loss,
+            self.penalty,
+            scale,
+            monotone,
+            tol=PENALTY_TOL if self.tol is None else self.tol,
+            max_iter=self.max_iter,
+        )
+        return choose_penalty(rows, path, len(self.classes_), rng)
 
     def _for_part(self, **params) -> LDEPClassifier:
         """A model like this one for a part of the checked rows, whose weights include those of the classes."""
         return clone(self).set_params(probability=False, warm_start=False, class_weight=None, verbose=0, **params)
 
-    def _fit_link(self, rows: Samples, rng: np.random.Generator) -> Link:
+    def _fit_link(self, rows: Samples, monotone: np.ndarray | None, rng: np.random.Generator) -> Link:
         """Fit the link to the decision values of models that have not seen the rows."""
         X, y, weight = rows
         own = own_class(y, len(self.classes_))
@@ -302,23 +330,24 @@ class LDEPClassifier(SingleModelClassifier):
         shuffle = int(rng.integers(2**31))
         values = np.zeros((len(own), len(self.classes_)))
         for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=shuffle).split(used, own[used]):
-            model = self._for_part(alpha=self.alpha_, monotone=self.monotone_, random_state=int(rng.integers(2**31)))
+            model = self._for_part(alpha=self.alpha_, monotone=monotone, random_state=int(rng.integers(2**31)))
             model.fit(X[used[train]], own[used[train]], sample_weight=weight[used[train]])
             values[used[test]] = leads(model.decision_function(X[used[test]]))
         return Link("leads", fit_slope(values[used], own[used], weight[used]), np.zeros(len(self.classes_)))
 
     def _has_probability(self) -> bool:
-        if not self.probability:
-            raise AttributeError("predict_proba needs LDEPClassifier(probability=True).")
+        if self.loss == "hinge" and not self.probability:
+            raise AttributeError("predict_proba needs loss='logistic', or LDEPClassifier(probability=True).")
         return True
 
     def _check_present_pieces(self) -> None:
         """Refuse to begin at pieces of which there are more or fewer than r1 and r2."""
-        present = by_class(self._maxima.sizes)
-        if present != self._group_sizes():
+        present, wanted = by_class(self._maxima.sizes), self._group_sizes()
+        if present != wanted:
+            half = len(present) // 2
             raise ValueError(
                 f"warm_start continues the last fit, but r1={self.r1} and r2={self.r2}, and the maxima of the fitted "
-                f"model have {present[0]} and {present[1]} pieces. Set warm_start=False to begin anew."
+                f"model have {present[0]} and {present[half]} pieces. Set warm_start=False to begin anew."
             )
 
     def _check_monotone(self) -> np.ndarray | None:

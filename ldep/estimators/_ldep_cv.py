@@ -12,26 +12,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 
-from ldep._utils import Interval, StrOptions, draw_seeds, fit_context, single_thread
+from ldep._utils import Interval, StrOptions, draw_seeds, feature_names, fit_context, single_thread
 from ldep.estimators._base import FittedModelClassifier
 from ldep.estimators._ldep import LDEPClassifier
-from ldep.model import FittedModel, fit_decisions, fit_votes
+from ldep.model import FittedModel, fit_decisions, fit_votes, own_link
 from ldep.search import (
+    MANY_ROWS,
     CrossValidation,
     Fit,
     Path,
     Plan,
     Scoring,
+    Split,
+    apportioned,
     check_grid,
     cv_results,
     greedy_weights,
     make_splits,
     right_votes,
+    sample_of_rows,
     squared_error,
     squared_errors,
     within_budget,
 )
-from ldep.training import Samples, check_monotone, merge, own_class
+from ldep.training import MissingValues, Samples, check_monotone, merge, own_class
 
 ROUNDS = 40
 
@@ -41,23 +45,29 @@ class LDEPClassifierCV(FittedModelClassifier):
 
     Every setting is trained on the training parts of a cross-validation, which gives decision values for rows that the
     model has not seen. By default the models of several settings vote, each with its decision value clipped to [-1, 1]
-    or, with more than two classes, with the sparsemax [2]_ of its scores. A greedy selection [1]_ picks the settings,
-    some of them several times, so that the mean of their out-of-fold votes is closest to the classes. No model is
-    trained again.
+    or, with more than two classes, with the sparsemax [2]_ of its scores; of models with the logistic loss with a
+    quarter of them. A greedy selection [1]_ picks the settings, some of them several times, so that the mean of their
+    out-of-fold votes is closest to the classes. No model is trained again.
+
+    Of more than 6,250 rows the settings are compared on 5,000, unless `cv` is a splitter or an iterable. The settings
+    that are selected then share the splits of all rows between them, by their weights, and the models that are trained
+    on these vote.
 
     Features should be standardised.
 
     Parameters
     ----------
     pieces : sequence of (int, int), default=((10, 10), (1, 1), (40, 40))
-        Pairs (r1, r2) to try. The first is tried with every penalty and alpha, the others with the best penalty and
-        the alphas within a factor of ten of the best. (1, 1) is a linear model, and is tried with hardly any penalty.
-        With more than two classes every class has r1 pieces, and pairs of different numbers are left out.
+        Pairs (r1, r2) to try. The first is tried with every loss, penalty and alpha, the others with the best loss and
+        penalty and the alphas within a factor of ten of the best. (1, 1) is a linear model, and is tried with hardly
+        any penalty.
     alphas : sequence of float, default=(0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the penalty to try.
     penalties : sequence of {"norm", "variance"}, default=("norm", "variance")
         Kinds of penalty to try; see `LDEPClassifier`. With more than 600 features "variance" is tried only if it is
-        the only one.
+        the only one. Where both losses are tried, the hinge is not tried with "variance".
+    losses : sequence of {"hinge", "logistic"}, default=("hinge", "logistic")
+        Losses to try.
     ensemble : bool, default=True
         Whether the selected models of the cross-validation vote. Otherwise one `LDEPClassifier` is trained on all rows,
         with the best setting.
@@ -97,13 +107,13 @@ class LDEPClassifierCV(FittedModelClassifier):
         Their votes as one model. Its threshold, or with more than two classes its factors, make the most likely class
         the predicted one, and its link maps decision values to probabilities.
     best_params_ : dict
-        r1, r2, alpha and penalty of the best setting.
+        r1, r2, penalty, loss and alpha of the best setting.
     best_score_ : float
         Its mean score over the splits.
     best_index_ : int
         Its place in `cv_results_`.
     cv_results_ : dict
-        Settings and scores as in `GridSearchCV`, and "weight", the share of each setting in the ensemble.
+        Settings and scores as in `GridSearchCV`, and "weight", the share of each setting in the selection.
     n_splits_ : int
         Number of splits; 0 if there was no cross-validation.
     n_fits_ : int
@@ -135,13 +145,15 @@ class LDEPClassifierCV(FittedModelClassifier):
     >>> model.predict_proba(X).shape
     (200, 2)
     >>> sorted(model.best_params_)
-    ['alpha', 'penalty', 'r1', 'r2']
+    ['alpha', 'loss', 'penalty', 'r1', 'r2']
     """
 
+    _accept_missing = True
     _parameter_constraints: ClassVar[dict] = {
         "pieces": ["array-like"],
         "alphas": ["array-like"],
         "penalties": ["array-like"],
+        "losses": ["array-like"],
         "ensemble": ["boolean"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -161,6 +173,7 @@ class LDEPClassifierCV(FittedModelClassifier):
         pieces=((10, 10), (1, 1), (40, 40)),
         alphas=(0.01, 0.1, 1.0, 10.0, 100.0),
         penalties=("norm", "variance"),
+        losses=("hinge", "logistic"),
         ensemble=True,
         cv=5,
         scoring=None,
@@ -176,6 +189,7 @@ class LDEPClassifierCV(FittedModelClassifier):
         self.pieces = pieces
         self.alphas = alphas
         self.penalties = penalties
+        self.losses = losses
         self.ensemble = ensemble
         self.cv = cv
         self.scoring = scoring
@@ -195,7 +209,8 @@ class LDEPClassifierCV(FittedModelClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples. With sparse ones, which never become dense, the penalty is "norm".
+            The samples. With sparse ones, which never become dense, the penalty is "norm". Dense ones may have missing
+            values (NaN): see "Missing values" in docs/model.md.
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -206,10 +221,11 @@ class LDEPClassifierCV(FittedModelClassifier):
         self : LDEPClassifierCV
             The fitted estimator.
         """
-        pieces, alphas, penalties = check_grid(self.pieces, self.alphas, self.penalties)
+        pieces, alphas, penalties, losses = check_grid(self.pieces, self.alphas, self.penalties, self.losses)
         rows = self._check_rows(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
         self.monotone_ = check_monotone(self.monotone, self.n_features_in_, names, len(self.classes_))
+        self._missing = MissingValues.in_rows(rows.X, rows.weight, feature_names(self))
         if sparse.issparse(rows.X):
             penalties = _norm_only(penalties, "a sparse X", "X.toarray()")
         if self.monotone_ is not None:
@@ -219,36 +235,47 @@ class LDEPClassifierCV(FittedModelClassifier):
         self.n_splits_ = len(splits)
         if not splits:
             return self._fit_defaults(rows, refit_seed)
-        n_classes = len(self.classes_)
-        plan = Plan(pieces, alphas, penalties, n_classes, rows.X.shape[1])
-        search = CrossValidation(
+        extended = rows._replace(X=self._missing.with_indicators(rows.X))
+        plan = Plan(pieces, alphas, penalties, losses, rows.X.shape[1])
+        all_rows = self._cross_validation(extended, splits, plan, start_seed)
+        search, is_sample = all_rows, False
+        if len(rows.y) > MANY_ROWS and (self.cv is None or isinstance(self.cv, Integral)):
+            sample = sample_of_rows(extended, len(self.classes_), len(splits), fold_seed)
+            search = self._cross_validation(
+                sample, make_splits(self.cv, sample, self.classes_, fold_seed), plan, start_seed
+            )
+            is_sample = True
+        scoring = Scoring(self.scoring, search.rows, self.classes_)
+        refits = 0 if self.ensemble and not is_sample else len(splits) if self.ensemble else 1
+        self._search(search, plan, scoring, refits)
+        if self.ensemble:
+            self._select(search, scoring, all_rows)
+        else:
+            self._refit(search, rows, refit_seed)
+        return self
+
+    def _cross_validation(self, rows: Samples, splits: list[Split], plan: Plan, seed: int) -> CrossValidation:
+        return CrossValidation(
             rows,
-            n_classes,
+            len(self.classes_),
             splits,
             plan.smallest_alpha,
-            seed=start_seed,
+            seed=seed,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
-            monotone=self.monotone_,
+            monotone=self._missing.with_free_indicators(self.monotone_),
         )
-        scoring = Scoring(self.scoring, rows, self.classes_)
-        self._search(search, plan, scoring)
-        if self.ensemble:
-            self._select(search, scoring)
-        else:
-            self._refit(search, refit_seed)
-        return self
 
-    def _search(self, search: CrossValidation, plan: Plan, scoring: Scoring) -> None:
-        """Try the settings of the plan, and set what is known of them."""
-        refits = 0 if self.ensemble else 1
-        n_settings = np.inf if self.max_fits is None else (self.max_fits - refits) // self.n_splits_
+    def _search(self, search: CrossValidation, plan: Plan, scoring: Scoring, refits: int) -> None:
+        """Try the settings of the plan, and set what is known of them. `refits` is the number of fits on all rows."""
+        n_splits = len(search.splits)
+        n_settings = np.inf if self.max_fits is None else (self.max_fits - refits) // n_splits
         if n_settings < 1:
             raise ValueError(
-                f"max_fits={self.max_fits} is too small: one setting takes {self.n_splits_} fits"
-                f"{' and one on all rows' if refits else ''}, so that max_fits must be at least "
-                f"{self.n_splits_ + refits}."
+                f"max_fits={self.max_fits} is too small: one setting takes {n_splits} fits"
+                f"{f' and the result {refits} on all rows' if refits else ''}, so that max_fits must be at least "
+                f"{n_splits + refits}."
             )
         self._run(search, within_budget(plan.first_paths(), n_settings))
         closest = search.candidates[int(np.argmin(squared_errors(search)))]
@@ -263,60 +290,81 @@ class LDEPClassifierCV(FittedModelClassifier):
             print(f"[LDEPClassifierCV] best: {self.best_params_}, score {self.best_score_:.4f}")
 
     def _run(self, search: CrossValidation, paths: list[Path]) -> None:
-        planned = search.n_fits + self.n_splits_ * sum(len(path.alphas) for path in paths)
+        planned = search.n_fits + len(search.splits) * sum(len(path.alphas) for path in paths)
         for _ in search.run(paths):
             if self.verbose:
                 print(f"[LDEPClassifierCV] {search.n_fits} of {planned} fits")
 
-    def _select(self, search: CrossValidation, scoring: Scoring) -> None:
-        """Let the models of the selected settings vote."""
+    def _select(self, search: CrossValidation, scoring: Scoring, all_rows: CrossValidation) -> None:
+        """Let the models of the selected settings vote: those of the search, or others that have seen all rows."""
+        shares, votes, own, weight = self._shares(search, scoring)
+        self.cv_results_["weight"] = shares
+        if search is all_rows:
+            chosen = [(candidate, share) for candidate, share in zip(search.candidates, shares) if share > 0]
+            settings = [(candidate.params, fit) for candidate, _ in chosen for fit in candidate.fits]
+            weights = np.repeat([share / self.n_splits_ for _, share in chosen], self.n_splits_)
+            fits = [fit for candidate in search.candidates for fit in candidate.fits]
+        else:
+            winners = apportioned(shares, self.n_splits_)
+            chosen_params = [search.candidates[winner].params for winner in winners]
+            if self.verbose:
+                print(f"[LDEPClassifierCV] {self.n_splits_} fits on all rows")
+            fits = all_rows.run_once(chosen_params)
+            settings = list(zip(chosen_params, fits))
+            weights = np.full(self.n_splits_, 1.0 / self.n_splits_)
+            tested = all_rows.tested
+            own, weight = all_rows.own[tested], all_rows.rows.weight[tested]
+            votes, own, weight = _merged(all_rows.votes_of(fits)[tested], own, weight)
+        with single_thread():
+            link, threshold, factors = fit_votes(votes, own, weight)
+        self.estimators_ = [self._member(params, fit) for params, fit in settings]
+        members = [self._missing.fitted(fit.voter) for _, fit in settings]
+        self.model_ = FittedModel.of(members, weights, votes=True, threshold=threshold, factors=factors, link=link)
+        self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+        n_unfinished = sum(not fit.solution.converged for fit in fits)
+        if n_unfinished:
+            warnings.warn(
+                f"{n_unfinished} of the {len(fits)} fits of LDEPClassifierCV did not converge: increase max_iter or "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _shares(
+        self, search: CrossValidation, scoring: Scoring
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The weight of each setting, and the mean out-of-fold votes with the classes and the weights of their rows."""
         tested = search.tested
         votes = search.out_of_fold_votes()[:, tested]
         own, weight = search.own[tested], search.rows.weight[tested]
         # One row per row of the data; one column per candidate or, with more than two classes, per class and candidate.
         by_row = np.moveaxis(votes, 0, -1)
         if self.scoring is None:
-            # Merged rows make the choice independent of the order of the rows, and a weight the same as a repetition.
-            table, own, weight = merge(by_row.reshape(len(by_row), -1), own, weight)
-            by_row = table.reshape(-1, *by_row.shape[1:])
+            by_row, own, weight = _merged(by_row, own, weight)
             losses = squared_error(right_votes(own, search.n_classes), weight)
             shares = greedy_weights(np.moveaxis(by_row, -1, 0), losses, ROUNDS)
         else:
             shares = greedy_weights(votes, scoring.losses(np.flatnonzero(tested)), ROUNDS)
-        self.cv_results_["weight"] = shares
-        chosen = [(candidate, share) for candidate, share in zip(search.candidates, shares) if share > 0]
-        self.estimators_ = [self._member(candidate.params, fit) for candidate, _ in chosen for fit in candidate.fits]
-        weights = np.repeat([share / self.n_splits_ for _, share in chosen], self.n_splits_)
-        with single_thread():
-            link, threshold, factors = fit_votes(by_row @ shares, own, weight)
-        members = [fit.model for candidate, _ in chosen for fit in candidate.fits]
-        self.model_ = FittedModel.of(members, weights, votes=True, threshold=threshold, factors=factors, link=link)
-        self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
-        n_unfinished = sum(not fit.solution.converged for candidate in search.candidates for fit in candidate.fits)
-        if n_unfinished:
-            warnings.warn(
-                f"{n_unfinished} of the {self.n_fits_} fits of LDEPClassifierCV did not converge: increase max_iter or "
-                "tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        return shares, by_row @ shares, own, weight
 
     def _member(self, params: dict, fit: Fit) -> LDEPClassifier:
         """A model of the cross-validation as an estimator."""
         member = LDEPClassifier(
             **params, init="kmeans", n_init=1, tol=self.tol, max_iter=self.max_iter, monotone=self.monotone_
         )
-        member.model_, member.monotone_, member.alpha_ = FittedModel.single(fit.model), self.monotone_, params["alpha"]
+        link = own_link(len(self.classes_)) if fit.loss == "logistic" else None
+        member.model_ = FittedModel.single(self._missing.fitted(fit.model), link=link)
+        member.monotone_, member.alpha_ = self.monotone_, params["alpha"]
         member.objective_, member.history_ = fit.solution.objective, fit.solution.history
         member.n_iter_ = fit.solution.n_iter
         member.classes_, member.n_features_in_ = self.classes_, self.n_features_in_
         return member
 
-    def _refit(self, search: CrossValidation, seed: int) -> None:
+    def _refit(self, search: CrossValidation, rows: Samples, seed: int) -> None:
         """Train one model on all rows with the best setting."""
         model = LDEPClassifier(**self.best_params_, monotone=self.monotone_, random_state=seed)
         decision = search.out_of_fold_decisions()[self.best_index_][search.tested]
-        self._set_single(model, search.rows, decision, search.own[search.tested], search.rows.weight[search.tested])
+        self._set_single(model, rows, decision, search.own[search.tested], search.rows.weight[search.tested])
 
     def _fit_defaults(self, rows: Samples, seed: int) -> LDEPClassifierCV:
         """Train one model without cross-validation."""
@@ -329,7 +377,7 @@ class LDEPClassifierCV(FittedModelClassifier):
         model = LDEPClassifier(monotone=self.monotone_, random_state=seed)
         own = own_class(rows.y, len(self.classes_))
         self._set_single(model, rows, None, own, rows.weight)
-        self.best_params_ = {name: getattr(model, name) for name in ("r1", "r2", "alpha", "penalty")}
+        self.best_params_ = {name: getattr(model, name) for name in ("r1", "r2", "penalty", "loss", "alpha")}
         self.best_index_, self.best_score_, self.n_fits_ = 0, np.nan, 1
         self.cv_results_ = {"params": [self.best_params_], "mean_test_score": np.array([np.nan])}
         return self
@@ -339,9 +387,9 @@ class LDEPClassifierCV(FittedModelClassifier):
         labels = self.classes_[own_class(rows.y, len(self.classes_))]
         self.estimators_ = [model.fit(rows.X, labels, sample_weight=rows.weight)]
         decision = model.decision_function(rows.X) if decision is None else decision
-        table, own, weight = merge(decision.reshape(len(own), -1), own, weight)
+        decision, own, weight = _merged(decision, own, weight)
         with single_thread():
-            link, threshold = fit_decisions(table.reshape(-1, *decision.shape[1:]), own, weight)
+            link, threshold = fit_decisions(decision, own, weight)
         self.model_ = FittedModel.single(model.model_.members[0], threshold=threshold, link=link)
         self.n_iter_ = model.n_iter_
 
@@ -356,6 +404,12 @@ class LDEPClassifierCV(FittedModelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = "norm" in self.penalties
         return tags
+
+
+def _merged(values: np.ndarray, own: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values of rows with their classes and weights, the same whatever the order of the rows and their repetitions."""
+    table, own, weight = merge(values.reshape(len(values), -1), own, weight)
+    return table.reshape(-1, *values.shape[1:]), own, weight
 
 
 def _norm_only(penalties: list[str], cause: str, remedy: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -16,14 +16,25 @@ from sklearn.utils.validation import validate_data
 from ldep._utils import Interval, StrOptions, fit_context, single_thread
 from ldep.estimators._base import SingleModelClassifier, check_magnitude
 from ldep.estimators._ldep import LDEPClassifier
-from ldep.model import FittedModel, Maxima
+from ldep.model import FittedModel, Maxima, own_link
 from ldep.solvers import Reservoir, RunningCovariance, StreamedProblem, refine
-from ldep.training import LINEAR_STARTS, LinearPieces, alpha_by_variance, by_class, choose_coordinates, encoded
+from ldep.training import (
+    LINEAR_STARTS,
+    LOSSES,
+    LinearPieces,
+    alpha_by_variance,
+    by_class,
+    choose_coordinates,
+    encoded,
+    signs_of,
+)
 
 # partial_fit fits its sample again when the number of rows has grown by this factor, or a class is new.
 GROWTH = 1.5
 # Default tolerance of the descent on all rows.
 TOL = 1e-3
+# By how much the score of a class without rows is below that of another one.
+ABSENT = 1.0
 
 
 class StreamingLDEPClassifier(SingleModelClassifier):
@@ -41,6 +52,8 @@ class StreamingLDEPClassifier(SingleModelClassifier):
     ----------
     r1, r2 : int, default=20
         Number of affine pieces of the dilation and of the erosion; with more than two classes, of each class.
+    loss : {"logistic", "hinge"}, default="logistic"
+        As in `LDEPClassifier`. With the logistic loss the model has probabilities.
     alpha : float or "scale", default="scale"
         Weight of the penalty, as in `LDEPClassifier`: the loss is a sum over all rows.
     penalty : {"norm", "variance"}, default="norm"
@@ -92,6 +105,7 @@ class StreamingLDEPClassifier(SingleModelClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **{name: LDEPClassifier._parameter_constraints[name] for name in ("r1", "r2", "penalty", "n_init", "verbose")},
+        "loss": [StrOptions(set(LOSSES))],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"scale"})],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
         "init": [StrOptions({"auto", *LINEAR_STARTS})],
@@ -105,6 +119,7 @@ class StreamingLDEPClassifier(SingleModelClassifier):
         r1=20,
         r2=20,
         *,
+        loss="logistic",
         alpha="scale",
         penalty="norm",
         sample_size=100_000,
@@ -117,6 +132,7 @@ class StreamingLDEPClassifier(SingleModelClassifier):
     ):
         self.r1 = r1
         self.r2 = r2
+        self.loss = loss
         self.alpha = alpha
         self.penalty = penalty
         self.sample_size = sample_size
@@ -176,7 +192,6 @@ class StreamingLDEPClassifier(SingleModelClassifier):
         if covariance is None:
             raise ValueError("There is no batch to train on.")
         self.classes_, _ = self._encode(labels)
-        self._group_sizes()  # refuse unequal ones before any work
         self.n_samples_seen_, self.sample_ = covariance.count, None
         absent = np.setdiff1d(self.classes_, reservoir.y)
         if len(absent):
@@ -230,13 +245,10 @@ class StreamingLDEPClassifier(SingleModelClassifier):
         reservoir.add(X, y)
         self.n_samples_seen_ = reservoir.seen
         self.sample_ = (reservoir.X, reservoir.y, reservoir.key)
-        group_sizes = self._group_sizes()
         present = np.unique(reservoir.y)
         if len(present) == 1:
-            sizes, values = by_class(group_sizes), np.where(self.classes_ == present[0], 1.0, 0.0)
-            slopes = [np.zeros((size, X.shape[1])) for size in sizes]
-            offsets = [np.full(size, value) for size, value in zip(sizes, values)]
-            self.model_ = FittedModel.single(Maxima.of_classes(slopes, offsets, np.zeros(X.shape[1])))
+            known = np.eye(len(self.classes_))[self.classes_ == present[0]][0]
+            self._set_model(*self._constant_pieces(known, X.shape[1]), np.zeros(X.shape[1]))
             self.objective_, self.n_iter_ = 0.0, 0
         elif self.n_samples_seen_ >= GROWTH * self.n_samples_fitted_ or len(present) > self.n_classes_fitted_:
             self._fit_sample(reservoir, self.inner_seed_)
@@ -244,7 +256,9 @@ class StreamingLDEPClassifier(SingleModelClassifier):
         return self
 
     def _has_probability(self) -> bool:
-        raise AttributeError("StreamingLDEPClassifier has no probabilities.")
+        if self.loss == "hinge":
+            raise AttributeError("StreamingLDEPClassifier has probabilities with loss='logistic' only.")
+        return True
 
     def _seeds(self) -> tuple[int, int]:
         """Seed of the sample, and seed of the starts, which are those of LDEPClassifier with this random_state."""
@@ -260,7 +274,7 @@ class StreamingLDEPClassifier(SingleModelClassifier):
 
     def _fit_sample(self, reservoir: Reservoir, seed: int) -> None:
         """Solve the problem on the sample, weighted so that it stands for all rows."""
-        shared = ("r1", "r2", "alpha", "penalty", "init", "n_init", "tol", "verbose")
+        shared = ("r1", "r2", "loss", "alpha", "penalty", "init", "n_init", "tol", "verbose")
         model = LDEPClassifier(**{name: getattr(self, name) for name in shared}, random_state=seed)
         weight = np.full(len(reservoir.key), reservoir.seen / len(reservoir.key))
         model.fit(reservoir.X, reservoir.y, sample_weight=weight)
@@ -270,16 +284,37 @@ class StreamingLDEPClassifier(SingleModelClassifier):
     def _adopt_pieces(self, model: LDEPClassifier) -> None:
         """Take the pieces of a model of the classes in the sample.
 
-        A class that is absent from it gets the pieces of another class, lowered by 1. It is then never predicted.
+        A class that is absent from it gets the pieces of another class, lowered by ABSENT. It is then never predicted.
         """
-        absent = ~np.isin(self.classes_, model.classes_)
-        source = np.where(absent, 0, np.searchsorted(model.classes_, self.classes_))
         fitted = model.model_.members[0]
-        offsets, intercepts = (
-            [part[k] - below for k, below in zip(source, absent)] for part in (fitted.offsets, fitted.intercepts)
-        )
-        slopes = [fitted.slopes[k] for k in source]
-        self.model_ = FittedModel.single(Maxima(slopes, offsets, intercepts, fitted.center, np.eye(len(source))))
+        absent = ~np.isin(self.classes_, model.classes_)
+        if not absent.any():
+            self._set_maxima(fitted)
+            return
+        # The maxima that are added, one for each class of the sample, and those that are subtracted, if there are any.
+        source = np.where(absent, 0, np.searchsorted(model.classes_, self.classes_))
+        slopes, offsets = self._constant_pieces(np.zeros(len(source)), len(fitted.center))
+        for number, k in enumerate(source):
+            slopes[number], offsets[number] = fitted.slopes[k], fitted.offsets[k] - ABSENT * absent[number]
+            if len(model.classes_) > 2:
+                subtracted = len(model.classes_) + k
+                slopes[len(source) + number] = fitted.slopes[subtracted]
+                offsets[len(source) + number] = fitted.offsets[subtracted]
+        self._set_model(slopes, offsets, fitted.center)
+
+    def _constant_pieces(self, values: np.ndarray, n_features: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Slopes and offsets with which each class has one of these values as its score everywhere."""
+        sizes = by_class(self._group_sizes())
+        constants = np.append(values, np.zeros(len(sizes) - len(values)))
+        return [np.zeros((size, n_features)) for size in sizes], [np.full(*pair) for pair in zip(sizes, constants)]
+
+    def _set_model(self, slopes: Sequence[np.ndarray], offsets: Sequence[np.ndarray], center: np.ndarray) -> None:
+        """Set the model with these pieces."""
+        intercepts = [c - w @ center for w, c in zip(slopes, offsets)]
+        self._set_maxima(Maxima(slopes, offsets, intercepts, center, signs_of(len(slopes))))
+
+    def _set_maxima(self, maxima: Maxima) -> None:
+        self.model_ = FittedModel.single(maxima, link=own_link(maxima.n_classes) if self.loss == "logistic" else None)
 
     def _refine(self, batches: Iterable, covariance: RunningCovariance) -> None:
         """Descend from the solution of the sample on the problem of all rows."""
@@ -301,11 +336,11 @@ class StreamingLDEPClassifier(SingleModelClassifier):
             )
             pieces = LinearPieces(group_sizes, coordinates.n_directions)
             checked = CheckedBatches(self, batches)
-            problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows)
+            problem = StreamedProblem(checked, n_rows, coordinates, pieces, ridge / n_rows, self.loss)
             theta = coordinates.theta_of(self._maxima)
             tol = TOL if self.tol is None else self.tol
             solution = refine(problem, theta, max_iter=self.max_iter, tol=tol, verbose=self.verbose)
-        self.model_ = FittedModel.single(coordinates.fitted(solution.theta, group_sizes))
+        self._set_maxima(coordinates.fitted(solution.theta, group_sizes))
         self.objective_, self.n_iter_ = n_rows * solution.objective, solution.n_iter
         if not solution.converged:
             warnings.warn(

@@ -205,7 +205,7 @@ class ModelSteps:
     def _argument(self, kind: str, value: str) -> str:
         """What the link of this kind is logistic in. onnxruntime has no inverse hyperbolic functions of doubles."""
         node, constant = self.graph.node, self.graph.constant
-        if kind == "identity":
+        if kind in ("identity", "softmax"):
             return value
         if kind == "log_shares":
             return node("Log", node("Div", value, constant(self.program.factors)))

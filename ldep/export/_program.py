@@ -148,6 +148,11 @@ def fitted_model(estimator: Any) -> FittedModel:
             f"{type(estimator).__name__} cannot be exported; LDEPClassifier, LDEPClassifierCV and "
             "StreamingLDEPClassifier can."
         )
+    if model.takes_missing.any():
+        raise NotExportable(
+            "A model that was trained on rows with missing values has no exported form. Fill the values in before the "
+            "training, in a pipeline."
+        )
     return model
 
 

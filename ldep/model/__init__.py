@@ -13,14 +13,15 @@ from ldep.model._decisions import (
     sparsemax,
     unfolded,
 )
-from ldep.model._fitted import FittedModel, Maxima, active_pieces
-from ldep.model._link import Link, fit_decisions, fit_slope, fit_votes, leads
+from ldep.model._fitted import FittedModel, Maxima, Missing, active_pieces
+from ldep.model._link import Link, fit_decisions, fit_slope, fit_votes, leads, own_link
 
 __all__ = [
     "OPEN_VOTES",
     "FittedModel",
     "Link",
     "Maxima",
+    "Missing",
     "active_pieces",
     "cast_votes",
     "class_numbers",
@@ -33,6 +34,7 @@ __all__ = [
     "lead",
     "leads",
     "open_votes",
+    "own_link",
     "sparsemax",
     "unfolded",
 ]

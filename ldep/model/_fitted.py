@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,13 @@ from ldep.model._link import Link
 
 # Rows whose scores are in memory at a time, so that they stay in the processor's cache.
 CHUNK = 4096
+
+
+class Missing(NamedTuple):
+    """What pieces do where values are missing."""
+
+    features: np.ndarray  # the numbers of the features that may miss values
+    added: Sequence[np.ndarray]  # what each piece of a maximum adds in the place of w_j (x_j - center_j)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +50,8 @@ class Maxima:
     monotone : bool
         Whether scores are summed feature by feature. A product of matrices may add the terms of different rows in
         different orders, and a decision value could then fall by a rounding error where it must rise.
+    missing : Missing or None
+        What pieces do where values are missing. Without it no value may be.
     """
 
     slopes: Sequence[np.ndarray]
@@ -51,6 +60,7 @@ class Maxima:
     center: np.ndarray
     signs: np.ndarray
     monotone: bool = False
+    missing: Missing | None = None
 
     @classmethod
     def of_classes(
@@ -75,15 +85,35 @@ class Maxima:
 
     def decision(self, X) -> np.ndarray:
         """tau of each row with two classes, else one column of scores per class."""
-        return folded((self.signs @ self._maxima(X)).T)
+        return folded(self.scores(X))
+
+    def scores(self, X) -> np.ndarray:
+        """The score of each class, one column per class."""
+        return (self.signs @ self._maxima(X)).T
+
+    def scaled(self, factor: float) -> Maxima:
+        """Maxima whose scores are a positive multiple of these."""
+        slopes, offsets, intercepts = (
+            [factor * part for part in parts] for parts in (self.slopes, self.offsets, self.intercepts)
+        )
+        missing = self.missing
+        if missing is not None:
+            missing = missing._replace(added=[factor * part for part in missing.added])
+        return replace(self, slopes=slopes, offsets=offsets, intercepts=intercepts, missing=missing)
 
     def _maxima(self, X) -> np.ndarray:
         """z_g of each row, of shape (n_maxima, n_rows)."""
         maxima = np.empty((len(self.slopes), X.shape[0]))
         for rows, Z, offsets in self._chunks(X):
+            absent = None
+            if self.missing is not None and not sparse.issparse(Z):
+                absent = np.isnan(Z[:, self.missing.features]).T.astype(np.float64)
+                Z = np.nan_to_num(Z)
             for g, (slopes, offset) in enumerate(zip(self.slopes, offsets)):
                 values = self._products(slopes, Z)
                 values += offset[:, None]
+                if self.missing is not None and absent is not None:
+                    values += self.missing.added[g] @ absent
                 values.max(axis=0, out=maxima[g, rows])
         return maxima
 
@@ -118,7 +148,7 @@ class Maxima:
         return [Z @ slopes.T + offset for slopes, offset in zip(self.slopes, offsets)]
 
     def after(self, matrix: np.ndarray, start: np.ndarray, center: np.ndarray) -> Maxima:
-        """The same scores as functions of v, where x = start + matrix (v - center)."""
+        """The same scores as functions of v, where x = start + matrix (v - center), for rows that miss no value."""
         slopes = [own @ matrix for own in self.slopes]
         offsets = [offset + own @ (start - self.center) for own, offset in zip(self.slopes, self.offsets)]
         return replace(self.of_classes(slopes, offsets, center), signs=self.signs)
@@ -189,6 +219,15 @@ class FittedModel:
     @property
     def n_features(self) -> int:
         return self.members[0].n_features
+
+    @property
+    def takes_missing(self) -> np.ndarray:
+        """Whether each feature may miss its value."""
+        takes = np.zeros(self.n_features, dtype=bool)
+        for member in self.members:
+            if member.missing is not None:
+                takes[member.missing.features] = True
+        return takes
 
     @property
     def threshold(self) -> float:

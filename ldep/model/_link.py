@@ -8,8 +8,10 @@ near the boundary, and its logarithm far away, where the value says little more:
     "leads":   P(class k | x) proportional to exp(slope asinh(lead_k)),
 
 where lead_k is the score of class k minus the largest score of another one. The class that is predicted then always has
-the largest probability. For votes it is logistic in the log-odds of the share of votes, or in the logarithm of the
-shares u_k of more than two classes, of which a small part counts as open:
+the largest probability. A model that was trained with the logistic loss has a link of its own, for which nothing is
+fitted: "identity", logistic in the decision value, or "softmax", the softmax of the scores. For votes it is logistic in
+the log-odds of the share of votes, or in the logarithm of the shares u_k of more than two classes, of which a small
+part counts as open:
 
     "log_shares":   P(class k | x) proportional to u_k^slope exp(intercept_k).
 
@@ -66,18 +68,25 @@ ARGUMENTS: dict[str, tuple[Callable, Callable]] = {
 class Link:
     """The probabilities of the classes as functions of decision values without thresholds and factors."""
 
-    kind: Literal["identity", "asinh", "leads", "log_odds", "log_shares"]
+    kind: Literal["identity", "softmax", "asinh", "leads", "log_odds", "log_shares"]
     slope: float
     intercepts: np.ndarray
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, one row per value."""
+        if self.kind == "softmax":
+            return softmax(self.slope * values + self.intercepts, axis=1)
         if self.kind == "leads":
             return np.exp(log_softmax(self.slope * leads(values), axis=1))
         if self.kind == "log_shares":
             return softmax(self.slope * np.log(values) + self.intercepts, axis=1)
         scores = self.slope * ARGUMENTS[self.kind][0](values) + float(self.intercepts[1] - self.intercepts[0])
         return np.column_stack([expit(-scores), expit(scores)])
+
+
+def own_link(n_classes: int) -> Link:
+    """The link of a model that was trained with the logistic loss."""
+    return Link("identity" if n_classes == 2 else "softmax", 1.0, np.zeros(n_classes))
 
 
 def fit_votes(votes: np.ndarray, own: np.ndarray, weight: np.ndarray) -> tuple[Link, float, np.ndarray | None]:

@@ -16,23 +16,37 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldep._utils import CentredRows
 from ldep.solvers import (
     EXACT_FLOPS,
     FINAL_TEMPERATURE,
+    ONE_DESCENT,
     WARM,
     Anneal,
     Log,
     Solution,
     cool,
+    has_exact_method,
     linear_step_flops,
     solve_linear,
 )
-from ldep.training import RANK_TOL, Coordinates, LinearPieces, Problem, Samples, condition, quick_kmeans, within_bounds
+from ldep.training import (
+    RANK_TOL,
+    Coordinates,
+    LinearPieces,
+    Loss,
+    Problem,
+    Samples,
+    condition,
+    is_affine_in_theta,
+    quick_kmeans,
+    within_bounds,
+)
 
 # Temperatures after the first alpha, with the shares of max_iter. The first is high enough for pieces to move to other
 # samples, and low enough not to merge them.
 RESUME = ((0.4, 1 / 4), (WARM, 1 / 3), (FINAL_TEMPERATURE, 1 / 4))
+# Of more rows than this, the first temperatures see a sample.
+HOT_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -62,13 +76,15 @@ class SharedCoordinates:
         scaled_samples = Samples(problem.X, problem.y, problem.weight)
         return cls(scaled_samples, coordinates, variance, diagonal, problem.pieces.monotone)
 
-    def problem(self, group_sizes: tuple[int, ...], alpha: float) -> tuple[Problem[LinearPieces], np.ndarray]:
+    def problem(
+        self, group_sizes: tuple[int, ...], alpha: float, loss: Loss
+    ) -> tuple[Problem[LinearPieces], np.ndarray]:
         """The training problem for one setting, and the scale of each direction in it."""
         X, y, weight = self.samples
         kappa = alpha * sum(group_sizes) / weight.sum()
         scale = 1.0 / np.sqrt(self.variance + kappa * self.penalty)
         pieces = LinearPieces(group_sizes, X.shape[1], self.monotone)
-        return Problem(X * scale, y, weight, pieces, alpha * self.penalty * scale**2), scale
+        return Problem(X * scale, y, weight, pieces, alpha * self.penalty * scale**2, loss), scale
 
 
 def follow(
@@ -77,6 +93,7 @@ def follow(
     alphas: Sequence[float],
     rng: np.random.Generator,
     *,
+    loss: Loss,
     tol: float,
     max_iter: int | None = None,
 ) -> Iterator[Solution]:
@@ -87,17 +104,19 @@ def follow(
     """
     table: np.ndarray | None = None
     for alpha in alphas:
-        problem, scale = shared.problem(group_sizes, alpha)
+        problem, scale = shared.problem(group_sizes, alpha, loss)
         scale = np.append(scale, 1.0)
-        has_exact_method = group_sizes == (1, 1) and shared.monotone is None and not isinstance(problem.X, CentredRows)
-        if has_exact_method and linear_step_flops(problem) <= EXACT_FLOPS:
+        convex = is_affine_in_theta(problem.pieces)
+        is_exact = convex and has_exact_method(problem) and shared.monotone is None
+        if is_exact and linear_step_flops(problem) <= EXACT_FLOPS:
             theta, n_steps, converged = solve_linear(problem)
             solution = Solution(theta, problem.objective(theta), {"objective": [], "seconds": []}, n_steps, converged)
         elif table is None:
             start = within_bounds(problem.pieces, quick_kmeans(problem, rng))
-            solution = Anneal().solve(problem, start, tol=tol, max_iter=max_iter)
+            solution = Anneal(hot_rows=HOT_ROWS).solve(problem, start, tol=tol, max_iter=max_iter)
         else:
             start = (table / scale).ravel()
-            solution = cool(problem, start, RESUME, max_iter=max_iter, tol=tol, log=Log())
+            schedule = ONE_DESCENT if convex and loss == "logistic" else RESUME
+            solution = cool(problem, start, schedule, max_iter=max_iter, tol=tol, log=Log())
         table = problem.pieces.table(solution.theta) * scale
         yield replace(solution, theta=table.ravel())

@@ -1,9 +1,14 @@
-"""Cross-validation of ℓ-DEPs along paths of alphas: the models and their out-of-fold decision values."""
+"""Cross-validation of ℓ-DEPs along paths of alphas: the models and their out-of-fold decision values.
+
+Decision values of the two losses have different sizes: the hinge ends at the margin 1, where the logistic loss goes on.
+A model of the logistic loss votes with a quarter of its decision value, so that one that is sure by a margin of 4, or
+98 %, has a whole vote.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,7 +20,10 @@ from ldep.model import Maxima, cast_votes
 from ldep.search._alpha_path import SharedCoordinates, follow
 from ldep.search._splits import Split
 from ldep.solvers import Solution, weight_scale
-from ldep.training import Samples, group_sizes_of, merge, own_class
+from ldep.training import Loss, Samples, group_sizes_of, merge, own_class
+
+# What the decision values of each loss are multiplied with before they are votes.
+VOTE_SCALE: dict[Loss, float] = {"hinge": 1.0, "logistic": 0.25}
 
 
 class Path(NamedTuple):
@@ -24,11 +32,18 @@ class Path(NamedTuple):
     r1: int
     r2: int
     penalty: str
+    loss: Loss
     alphas: tuple[float, ...]
+
+    @classmethod
+    def of(cls, params: dict) -> Path:
+        """The path of one setting alone."""
+        return cls(params["r1"], params["r2"], params["penalty"], params["loss"], (params["alpha"],))
 
     def params(self) -> list[dict]:
         """Parameters of an LDEPClassifier, one dict per setting."""
-        return [{"r1": self.r1, "r2": self.r2, "alpha": alpha, "penalty": self.penalty} for alpha in self.alphas]
+        shared = {"r1": self.r1, "r2": self.r2, "penalty": self.penalty, "loss": self.loss}
+        return [shared | {"alpha": alpha} for alpha in self.alphas]
 
 
 class Fit(NamedTuple):
@@ -38,6 +53,18 @@ class Fit(NamedTuple):
     decision: np.ndarray
     seconds: float
     solution: Solution
+    loss: Loss
+
+    @property
+    def voter(self) -> Maxima:
+        """The model as it votes."""
+        scale = VOTE_SCALE[self.loss]
+        return self.model if scale == 1.0 else self.model.scaled(scale)
+
+    @property
+    def votes(self) -> np.ndarray:
+        """The votes on the test part."""
+        return cast_votes(VOTE_SCALE[self.loss] * self.decision)
 
 
 @dataclass
@@ -96,14 +123,14 @@ class CrossValidation:
 
         A row that several splits test gets the mean, one that no split tests gets NaN.
         """
-        return self._out_of_fold(lambda decision: decision)
+        return self._out_of_fold(lambda fit: fit.decision)
 
     def out_of_fold_votes(self) -> np.ndarray:
         """Votes for rows that a model has not seen, in the shape of the decision values."""
-        return self._out_of_fold(cast_votes)
+        return self._out_of_fold(lambda fit: fit.votes)
 
-    def _out_of_fold(self, values_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        parts = [[values_of(fit.decision) for fit in candidate.fits] for candidate in self.candidates]
+    def _out_of_fold(self, values_of: Callable[[Fit], np.ndarray]) -> np.ndarray:
+        parts = [[values_of(fit) for fit in candidate.fits] for candidate in self.candidates]
         return np.array([_by_row(values, self.splits, len(self.rows.y)) for values in parts])
 
     def run(self, paths: list[Path]) -> Iterator[None]:
@@ -122,7 +149,27 @@ class CrossValidation:
             for penalty in penalties
             for split_number in range(len(self.splits))
         ]
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        results = self._fit_tasks(tasks)
+        # The results come first, so that joblib's generator ends: it warns of one that is abandoned.
+        for fits, (_, some) in zip(results, tasks):
+            for number, _ in some:
+                for candidate, fit in zip(by_path[number], fits[number]):
+                    candidate.fits.append(fit)
+            yield
+
+    def run_once(self, settings: Sequence[dict]) -> list[Fit]:
+        """One fit per split, each with a setting of its own."""
+        paths = [Path.of(params) for params in settings]
+        results = self._fit_tasks([(number, [(self.n_paths + number, path)]) for number, path in enumerate(paths)])
+        return [fits[self.n_paths + number][0] for number, fits in enumerate(results)]
+
+    def votes_of(self, fits: Sequence[Fit]) -> np.ndarray:
+        """The votes of one fit per split for the rows that it has not seen."""
+        return _by_row([fit.votes for fit in fits], self.splits, len(self.rows.y))
+
+    def _fit_tasks(self, tasks: list[tuple[int, list[tuple[int, Path]]]]) -> Iterator[dict[int, list[Fit]]]:
+        """The fits of some numbered paths on the training part of a split, task by task."""
+        return Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_fit_paths)(
                 *self._task_data(split_number),
                 some,
@@ -134,12 +181,6 @@ class CrossValidation:
             )
             for split_number, some in tasks
         )
-        # The results come first, so that joblib's generator ends: it warns of one that is abandoned.
-        for fits, (_, some) in zip(results, tasks):
-            for number, _ in some:
-                for candidate, fit in zip(by_path[number], fits[number]):
-                    candidate.fits.append(fit)
-            yield
 
     def _task_data(self, split_number: int) -> tuple[Samples, np.ndarray, list[int]]:
         train, test = self.splits[split_number]
@@ -169,9 +210,8 @@ def _fit_paths(
         for number, path in paths:
             rng = np.random.default_rng([*seeds, number])
             group_sizes = group_sizes_of(path.r1, path.r2, n_classes)
-            assert group_sizes is not None  # the plan has no other pairs
             alphas = [scale * alpha for alpha in path.alphas]
-            solutions = follow(shared, group_sizes, alphas, rng, tol=tol, max_iter=max_iter)
+            solutions = follow(shared, group_sizes, alphas, rng, loss=path.loss, tol=tol, max_iter=max_iter)
             fits[number] = []
             began = time.perf_counter()
             for solution in solutions:
@@ -180,6 +220,6 @@ def _fit_paths(
                 solution = replace(solution, objective=solution.objective / scale, history=history)
                 decision = model.decision(X_test)
                 ended = time.perf_counter()
-                fits[number].append(Fit(model, decision, ended - began, solution))
+                fits[number].append(Fit(model, decision, ended - began, solution, path.loss))
                 began = ended
     return fits

@@ -1,9 +1,9 @@
 """Which settings a self-tuning ℓ-DEP tries, and in which order.
 
-The first pair (r1, r2) is tried with every penalty and alpha. The other pairs are tried with the penalty that was best,
-and near the best alpha only: how much regularisation the data need depends little on the number of pieces. A pair of
-one piece each is a linear model. With a large alpha all models come close to one, so it is tried with hardly any
-penalty.
+The first pair (r1, r2) is tried with every loss, penalty and alpha. The other pairs are tried with the loss and the
+penalty that were best, and near the best alpha only: how much regularisation the data need depends little on the number
+of pieces. A pair of one piece each is a linear model. With a large alpha all models come close to one, so it is tried
+with hardly any penalty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from ldep.search._cross_validation import Path
-from ldep.training import ROTATE_UP_TO, group_sizes_of
+from ldep.training import LOSSES, ROTATE_UP_TO, Loss
 
 # How much smaller the alpha of a linear model is than the smallest one.
 LINEAR_DIVISOR = 1e4
@@ -27,24 +27,18 @@ PENALTIES = ("norm", "variance")
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings to try: pairs (r1, r2), alphas, and penalties.
+    """The settings to try: pairs (r1, r2), alphas, penalties, and losses.
 
-    With more than two classes all have the same number of pieces, and the other pairs are left out. With many features
-    "variance" is left out unless it is the only penalty: its coordinates need an eigendecomposition that costs more
-    than all fits.
+    With many features "variance" is left out unless it is the only penalty: its coordinates need an eigendecomposition
+    that costs more than all fits. Where both losses are tried, the hinge is left out with "variance": on the tables of
+    `benchmarks/collection` the votes were no worse without it.
     """
 
     pieces: Sequence[tuple[int, int]]
     alphas: Sequence[float]
     penalties: Sequence[str]
-    n_classes: int
+    losses: Sequence[Loss]
     n_features: int
-
-    def __post_init__(self) -> None:
-        if not self._usable():
-            raise ValueError(
-                f"pieces: with {self.n_classes} classes r1 and r2 must be equal, but no pair of {list(self.pieces)} is."
-            )
 
     @property
     def smallest_alpha(self) -> float:
@@ -60,27 +54,27 @@ class Plan:
         penalties = list(dict.fromkeys(self.penalties))
         if self.n_features > ROTATE_UP_TO and len(penalties) > 1:
             penalties.remove("variance")
+        losses = list(dict.fromkeys(self.losses))
+        kinds = [(penalty, loss) for loss in losses for penalty in penalties]
+        if len(losses) > 1 and len(penalties) > 1:
+            kinds.remove(("variance", "hinge"))
         alphas = tuple(sorted(set(self.alphas)))
         paths = []
         for pair in self._curved()[:1]:
-            paths += [Path(*pair, penalty, alphas) for penalty in penalties]
-        if LINEAR in self._usable():
-            paths.append(Path(*LINEAR, penalties[0], (self._linear_alpha(),)))
+            paths += [Path(*pair, *kind, alphas) for kind in kinds]
+        if LINEAR in self.pieces:
+            paths += [Path(*LINEAR, penalties[0], loss, (self._linear_alpha(),)) for loss in losses]
         return paths
 
     def later_paths(self, best: dict) -> list[Path]:
         """The settings to try after the first ones, when the best of these is known."""
         centre = max(best["alpha"], min(self.alphas))
         near = [alpha for alpha in sorted(set(self.alphas)) if centre / NEAR <= alpha <= centre * NEAR]
-        return [Path(*pair, best["penalty"], tuple(near)) for pair in self._curved()[1:]]
+        return [Path(*pair, best["penalty"], best["loss"], tuple(near)) for pair in self._curved()[1:]]
 
     def _curved(self) -> list[tuple[int, int]]:
         """The pairs that are not linear models, each once."""
-        return [pair for pair in self._usable() if pair != LINEAR]
-
-    def _usable(self) -> list[tuple[int, int]]:
-        """The pairs that fit the number of classes, each once."""
-        return [pair for pair in dict.fromkeys(self.pieces) if group_sizes_of(*pair, self.n_classes)]
+        return [pair for pair in dict.fromkeys(self.pieces) if pair != LINEAR]
 
 
 def within_budget(paths: list[Path], n_settings: float) -> list[Path]:
@@ -95,9 +89,10 @@ def within_budget(paths: list[Path], n_settings: float) -> list[Path]:
     return kept
 
 
-def check_grid(pieces, alphas, penalties) -> tuple[list[tuple[int, int]], list[float], list[str]]:
+def check_grid(pieces, alphas, penalties, losses) -> tuple[list[tuple[int, int]], list[float], list[str], list[Loss]]:
     """The settings to try, or an error that names the wrong one."""
-    for name, values in (("pieces", pieces), ("alphas", alphas), ("penalties", penalties)):
+    grid = (("pieces", pieces), ("alphas", alphas), ("penalties", penalties), ("losses", losses))
+    for name, values in grid:
         if isinstance(values, str) or len(values) == 0:
             raise ValueError(f"{name} must be a sequence with at least one value, but is {values!r}.")
     for pair in pieces:
@@ -109,4 +104,8 @@ def check_grid(pieces, alphas, penalties) -> tuple[list[tuple[int, int]], list[f
     for penalty in penalties:
         if penalty not in PENALTIES:
             raise ValueError(f"penalties: {penalty!r} is not one of {', '.join(PENALTIES)}.")
-    return [(int(r1), int(r2)) for r1, r2 in pieces], [float(alpha) for alpha in alphas], list(penalties)
+    for loss in losses:
+        if loss not in LOSSES:
+            raise ValueError(f"losses: {loss!r} is not one of {', '.join(LOSSES)}.")
+    pairs = [(int(r1), int(r2)) for r1, r2 in pieces]
+    return pairs, [float(alpha) for alpha in alphas], list(penalties), list(losses)

@@ -14,6 +14,11 @@ from ldep.training import Samples, own_class
 DEFAULT_FOLDS = 5
 
 
+# Of more rows than MANY_ROWS the search sees a sample of SEARCH_ROWS. Chosen on the tables of `benchmarks/collection`
+# and on generated ones of 20,000 and 100,000 rows.
+MANY_ROWS, SEARCH_ROWS = 6250, 5000
+
+
 class Split(NamedTuple):
     """Row numbers of a training part and of its test part."""
 
@@ -37,6 +42,30 @@ def make_splits(cv, rows: Samples, classes: np.ndarray, seed: int) -> list[Split
     if not splits:
         raise ValueError("cv: there are no splits.")
     return splits
+
+
+def sample_of_rows(rows: Samples, n_classes: int, n_folds: int, seed: int) -> Samples:
+    """A sample of the rows with positive weight, in which each class has its share, or at least a row per fold."""
+    rng = np.random.default_rng(seed)
+    own = own_class(rows.y, n_classes)
+    present = np.flatnonzero(rows.weight > 0)
+    chosen = []
+    for number in range(n_classes):
+        of_class = present[own[present] == number]
+        size = max(round(SEARCH_ROWS * len(of_class) / len(present)), min(n_folds, len(of_class)))
+        chosen.append(rng.choice(of_class, size, replace=False))
+    taken = np.sort(np.concatenate(chosen))
+    return Samples(rows.X[taken], rows.y[taken], rows.weight[taken])
+
+
+def apportioned(shares: np.ndarray, n_seats: int) -> np.ndarray:
+    """The winner of each seat by largest remainders: the largest share has the first seats."""
+    quota = shares / shares.sum() * n_seats
+    seats = np.floor(quota).astype(int)
+    for winner in np.argsort(-(quota - seats), kind="stable")[: n_seats - seats.sum()]:
+        seats[winner] += 1
+    order = np.argsort(-shares, kind="stable")
+    return np.repeat(order, seats[order])
 
 
 def _folds(n_folds: int, rows: Samples, n_classes: int, seed: int) -> list[Split]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import fields
 
 from ldep._utils import single_thread
-from ldep.solvers._anneal import EXACT_FLOPS, WARM, Anneal, cool, weight_scale
+from ldep.solvers._anneal import EXACT_FLOPS, ONE_DESCENT, WARM, Anneal, cool, has_exact_method, weight_scale
 from ldep.solvers._base import (
     AFFINE_PIECES,
     DENSE_ROWS,
+    HINGE,
     NO_PENALTY,
     TWO_CLASSES,
     Log,
@@ -38,6 +39,7 @@ SOLVERS: dict[str, type[Solver]] = {
 __all__ = [
     "AFFINE_PIECES",
     "DENSE_ROWS",
+    "HINGE",
     "NO_PENALTY",
     "SOLVERS",
     "TWO_CLASSES",

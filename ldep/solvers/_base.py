@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ldep._utils import CentredRows, single_thread
-from ldep.training import P, Pieces, Problem, has_affine_pieces, within_bounds
+from ldep.training import P, Pieces, Problem, has_affine_pieces, n_classes_of, within_bounds
 
 
 class Need(NamedTuple):
@@ -30,9 +30,12 @@ DENSE_ROWS = Need(
     "Pass X.toarray(), or use solver='anneal' without polish.",
 )
 TWO_CLASSES = Need(
-    lambda problem: len(problem.pieces.group_sizes) == 2,
-    "two classes, and there are more",
-    "Use solver='anneal' or 'ccp'.",
+    lambda problem: n_classes_of(problem.pieces) == 2, "two classes, and there are more", "Use solver='anneal'."
+)
+HINGE = Need(
+    lambda problem: problem.loss == "hinge",
+    "loss='hinge', and the loss is another one",
+    "Pass loss='hinge', or use solver='anneal' without polish.",
 )
 AFFINE_PIECES = Need(
     has_affine_pieces, "an ℓ-DEP, whose pieces have slopes of their own", "Use solver='anneal' or 'ccp'."

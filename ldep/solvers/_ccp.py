@@ -1,9 +1,9 @@
-"""The convex-concave procedure [1]_ [2]_ with exact subproblems, and without CVXPY.
+"""The convex-concave procedure [1]_ [2]_ with exact subproblems, and without CVXPY, for two classes and the hinge.
 
-F is a difference of convex functions: the hinge of a sample is max(0, 1 + the maximum of all pieces of other classes -
-the maximum of the pieces of its own class). An iteration replaces each subtracted maximum by the piece that attains it
-at the current theta. That bounds F from above and touches it there, so the minimiser of the bound has an F that is
-no higher. The subproblem is an LP without a penalty and a QP with one.
+F is a difference of convex functions: the hinge of a sample is max(0, 1 + the maximum of the other class - the maximum
+of its own class). An iteration replaces each subtracted maximum by the piece that attains it at the current theta. That
+bounds F from above and touches it there, so the minimiser of the bound has an F that is no higher. The subproblem is an
+LP without a penalty and a QP with one.
 
 Two engines solve the subproblem. `interior` is our own method for affine pieces, which exploits their structure and
 solves QPs too. `highs` is HiGHS's interior point with crossover, for LPs of any pieces. On an LP they differ: HiGHS
@@ -37,7 +37,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ldep.solvers._base import AFFINE_PIECES, DENSE_ROWS, NO_PENALTY, Log, Need, Solution, Solver
+from ldep.solvers._base import AFFINE_PIECES, DENSE_ROWS, HINGE, NO_PENALTY, TWO_CLASSES, Log, Need, Solution, Solver
 from ldep.solvers._dccp import Dccp
 from ldep.solvers._interior import Subproblem
 from ldep.training import (
@@ -73,7 +73,7 @@ class Ccp(Solver):
 
     A subproblem that would only repeat the one before is not solved, whatever `min_iter` is. With `dccp_up_to`, the
     result is that of DCCP if the first subproblem has the value zero and one of DCCP has at most this number of
-    coefficients. It takes some 15 s with a million of them, and needs two classes and `pip install 'ldep[dccp]'`.
+    coefficients. It takes some 15 s with a million of them, and needs `pip install 'ldep[dccp]'`.
     """
 
     engine: str = "auto"  # what solves the subproblems: "interior", "highs", or "auto", which takes what suits
@@ -87,7 +87,7 @@ class Ccp(Solver):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        return DENSE_ROWS, *ENGINES[self.engine]
+        return DENSE_ROWS, TWO_CLASSES, HINGE, *ENGINES[self.engine]
 
     def solve(
         self,
@@ -148,7 +148,7 @@ class Ccp(Solver):
 def coefficient_count(problem: Problem[Pieces]) -> int:
     """The number of coefficients in the constraints of a subproblem: two pieces for each sample and other piece."""
     sizes = np.array(problem.pieces.group_sizes)
-    others = sizes.sum() - sizes[own_group(problem.pieces, problem.y)]
+    others = sizes.sum() - sizes[own_group(problem.y)]
     return int(2 * (problem.X.shape[1] + 1) * others.sum())
 
 
@@ -156,7 +156,7 @@ def subtracted_pieces(problem: Problem[Pieces], theta: np.ndarray) -> np.ndarray
     """For each sample the piece that attains its subtracted maximum: the active piece of its own class."""
     scores = problem.pieces.scores(theta, problem.X)
     active = np.array([group.start + scores[group].argmax(axis=0) for group in groups(problem.pieces)])
-    return active[own_group(problem.pieces, problem.y), np.arange(len(problem.y))]
+    return active[own_group(problem.y), np.arange(len(problem.y))]
 
 
 def perturbed(problem: Problem[AffinePieces], theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -172,7 +172,7 @@ def revived(problem: Problem[AffinePieces], theta: np.ndarray) -> np.ndarray:
     table = pieces.table(theta).copy()
     scores = pieces.scores(theta, problem.X)
     loss = problem.weight * np.maximum(0.0, 1.0 - margins(pieces, scores, problem.y))
-    own = own_group(pieces, problem.y)
+    own = own_group(problem.y)
     for index, group in enumerate(groups(pieces)):
         region = group.start + scores[group].argmax(axis=0)
         idle = [p for p in range(group.start, group.stop) if not (region == p).any()]
@@ -209,7 +209,7 @@ def solve_by_highs(problem: Problem[Pieces], star: np.ndarray) -> np.ndarray:
     """
     pieces, blocks, right = problem.pieces, [], []
     m, rows = len(problem.X), np.arange(len(problem.X))
-    own, all_pieces = own_group(pieces, problem.y), np.arange(sum(pieces.group_sizes))
+    own, all_pieces = own_group(problem.y), np.arange(sum(pieces.group_sizes))
     for index, group in reversed(list(enumerate(groups(pieces)))):
         k = rows[own == index]
         subtracted, subtracted_constant = pieces.coefficients(problem.X[k], star[k])

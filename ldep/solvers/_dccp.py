@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ldep.solvers._base import AFFINE_PIECES, DENSE_ROWS, TWO_CLASSES, Log, Need, Solution, Solver
+from ldep.solvers._base import AFFINE_PIECES, DENSE_ROWS, HINGE, TWO_CLASSES, Log, Need, Solution, Solver
 from ldep.training import AffinePieces, Problem, within_bounds
 
 # Solvers that come with CVXPY, to suggest where another one fails.
@@ -41,7 +41,7 @@ class Dccp(Solver):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        return DENSE_ROWS, AFFINE_PIECES, TWO_CLASSES
+        return DENSE_ROWS, AFFINE_PIECES, TWO_CLASSES, HINGE
 
     def solve(
         self,

@@ -53,7 +53,7 @@ class Subproblem:
         self.ridge[:, :-1] = problem.ridge
         # group[p, k]: is p a piece of another class than that of sample k, so that its score bounds the slack?
         group_of_piece = np.repeat(np.arange(len(pieces.group_sizes)), pieces.group_sizes)
-        self.group = group_of_piece[:, None] != own_group(pieces, problem.y)
+        self.group = group_of_piece[:, None] != own_group(problem.y)
         # sign[p, j]: the sign that theta_pj must have, or 0. A free entry has a multiplier of zero.
         self.sign = np.zeros((self.R, self.N))
         if pieces.bounds is not None:

@@ -1,18 +1,19 @@
 """The smoothed loss of a chunk of samples, as a function of their scores.
 
-A smoothed loss is a callable (scores, y, weight) -> ChunkLoss. `TwoMaxima` is the one for two groups of pieces,
-`ManyMaxima` the one for more. Both replace a maximum by T log sum exp(./T) unless the maxima are to stay exact, and the
-hinge by its Huber form of width T.
+A smoothed loss is a callable (scores, y, weight) -> ChunkLoss. `TwoMaxima` is the one for two classes, `Differences`
+the one for more. Both replace a maximum by T log sum exp(./T) unless the maxima are to stay exact, and the hinge by its
+Huber form of width T. The logistic loss is smooth already.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy.special import expit
 
-from ldep.training import Pieces, groups
+from ldep.training import Loss, Pieces, groups, n_classes_of
 
 
 class ChunkLoss(NamedTuple):
@@ -20,29 +21,24 @@ class ChunkLoss(NamedTuple):
 
     smooth: float  # T times the smoothed loss
     exact: float  # the loss without smoothing
-    gradient: np.ndarray | sparse.csc_array  # of the smoothed loss in the scores, (n_pieces, n_rows)
-    rows: np.ndarray | slice  # samples of the columns of `gradient`, which is zero in the others
-
-
-EVERY_ROW = slice(None)
-# Leaving out samples without loss costs a copy of the scores of the others. It pays below this share of them.
-WORTH_LEAVING_OUT = 0.8
+    gradient: np.ndarray  # of the smoothed loss in the scores, of shape (n_pieces, n_rows)
 
 
 class TwoMaxima:
-    """The smoothed loss of two maxima: the hinge of y tau. With exact maxima only the hinge is smoothed."""
+    """The smoothed loss of two maxima, a function of y tau. With exact maxima only the hinge is smoothed."""
 
-    def __init__(self, pieces: Pieces, temperature: float, *, exact_maxima: bool):
+    def __init__(self, pieces: Pieces, temperature: float, loss: Loss, *, exact_maxima: bool):
         self.dilation, self.erosion = groups(pieces)
         self.T = temperature
+        self.exact_loss, self.smooth_loss = MARGIN_LOSSES[loss]
         self.margins = self._exact_margins if exact_maxima else self._smooth_margins
 
     def __call__(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> ChunkLoss:
         """The loss of a chunk; its scores are overwritten."""
         smooth_margin, margin, G = self.margins(scores, y)
-        smooth, pull = huber(smooth_margin, weight, self.T)
+        smooth, pull = self.smooth_loss(smooth_margin, weight, self.T)
         G *= pull
-        return ChunkLoss(smooth, hinge(margin, weight), G, EVERY_ROW)
+        return ChunkLoss(smooth, self.exact_loss(margin, weight), G)
 
     def _smooth_margins(self, scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The smooth margin, the margin, and the derivative of the first in the scores, which are overwritten by it."""
@@ -71,89 +67,97 @@ class TwoMaxima:
         return margin, margin, scores
 
 
-class ManyMaxima:
-    """The smoothed loss of a model with three or more maxima of the same size; y is the index of a group.
+class Differences:
+    """The smoothed loss of more than two classes, each with the difference of two maxima as its score.
 
-    The margin of a sample is a difference of two maxima, as with two classes: of the pieces of its own class, and of
-    the pieces of all others. The smooth margin is at least the margin minus T log(number of these others). Samples
-    whose loss is zero by that bound are left out before anything is smoothed, which changes nothing.
+    With the hinge the largest score of the other classes is smoothed too, unless the maxima are exact.
     """
 
-    def __init__(self, pieces: Pieces, temperature: float, *, exact_maxima: bool):
-        self.n_groups, self.n_pieces = len(pieces.group_sizes), pieces.group_sizes[0]
-        if set(pieces.group_sizes) != {self.n_pieces}:
-            raise ValueError(
-                f"More than two groups of pieces must all have the same size, but the sizes are {pieces.group_sizes}."
-            )
+    def __init__(self, pieces: Pieces, temperature: float, loss: Loss, *, exact_maxima: bool):
+        self.groups, self.n_classes = groups(pieces), n_classes_of(pieces)
         self.T = temperature
         self.exact_maxima = exact_maxima
-        n_rivals = (self.n_groups - 1) * self.n_pieces
-        self.zero_loss_from = 1.0 if exact_maxima else 1.0 + temperature * np.log(n_rivals)
+        self.loss_of = self._hinge if loss == "hinge" else self._logistic
 
     def __call__(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> ChunkLoss:
         """The loss of a chunk; its scores are overwritten."""
-        by_group = self._by_group(scores)
-        top = np.maximum.reduce(by_group, axis=1)
-        own = y.astype(np.intp)
-        own_entry = own, np.arange(len(y))
-        margin = top[own_entry]
-        rivals = top.copy()
-        rivals[own_entry] = -np.inf
-        margin -= np.maximum.reduce(rivals)
-        exact = hinge(margin, weight)
-        rows = np.flatnonzero(~(margin >= self.zero_loss_from))  # also where the margin is not a number
+        own = y.astype(np.intp), np.arange(len(y))
+        tops = np.array([np.maximum.reduce(scores[group]) for group in self.groups])
+        exact_scores = self._of_classes(tops)
         if self.exact_maxima:
-            smooth, pull = huber(margin[rows], weight[rows], self.T)
-            rival = rivals.take(rows, axis=1).argmax(axis=0)
-            return ChunkLoss(smooth, exact, self._subgradient(by_group, own[rows], rival, rows, pull), rows)
-        if len(rows) > WORTH_LEAVING_OUT * len(y):
-            smooth, G = self._smooth_loss(by_group, top, own, weight)
-            return ChunkLoss(smooth, exact, G, EVERY_ROW)
-        by_group = self._by_group(scores.take(rows, axis=1))
-        smooth, G = self._smooth_loss(by_group, top.take(rows, axis=1), own[rows], weight[rows])
-        return ChunkLoss(smooth, exact, G, rows)
+            exact, smooth, pull = self.loss_of(exact_scores, exact_scores, own, weight)
+            return ChunkLoss(smooth, exact, self._subgradient(scores, pull))
+        sums = np.empty_like(tops)
+        for number, group in enumerate(self.groups):
+            scores[group] -= tops[number]
+            scores[group] *= 1.0 / self.T
+            np.exp(scores[group], out=scores[group])
+            np.add.reduce(scores[group], out=sums[number])
+        smooth_scores = self._of_classes(tops + self.T * np.log(sums))
+        exact, smooth, pull = self.loss_of(exact_scores, smooth_scores, own, weight)
+        factors = np.concatenate([pull, -pull]) / sums
+        for number, group in enumerate(self.groups):
+            scores[group] *= factors[number]
+        return ChunkLoss(smooth, exact, scores)
 
-    def _by_group(self, scores: np.ndarray) -> np.ndarray:
-        """View of a score matrix with one matrix per group."""
-        return scores.reshape(self.n_groups, self.n_pieces, -1)
+    def _of_classes(self, maxima: np.ndarray) -> np.ndarray:
+        """The scores of the classes from the maxima."""
+        return maxima[: self.n_classes] - maxima[self.n_classes :]
 
-    def _smooth_loss(
-        self, by_group: np.ndarray, top: np.ndarray, own: np.ndarray, weight: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        """T times the smoothed loss, and its gradient, which overwrites the scores."""
-        by_group -= top[:, None]
-        by_group *= 1.0 / self.T
-        np.exp(by_group, out=by_group)
-        sums = np.add.reduce(by_group, axis=1)
-        soft = top + self.T * np.log(sums)
-        own_entry = own, np.arange(len(own))
-        margin = soft[own_entry]
-        soft[own_entry] = -np.inf
-        rival = np.maximum.reduce(soft)
-        soft -= rival
-        soft *= 1.0 / self.T
-        np.exp(soft, out=soft)
-        total = np.add.reduce(soft)
-        margin -= rival
-        margin -= self.T * np.log(total)
-        smooth, pull = huber(margin, weight, self.T)
-        soft *= -pull / total
-        soft[own_entry] = pull
-        soft /= sums
-        by_group *= soft[:, None]
-        return smooth, by_group.reshape(self.n_groups * self.n_pieces, -1)
+    def _hinge(
+        self, exact: np.ndarray, smooth: np.ndarray, own: tuple[np.ndarray, np.ndarray], weight: np.ndarray
+    ) -> tuple[float, float, np.ndarray]:
+        """The loss of exact scores, T times that of smooth ones, and the derivative of its smooth form in these."""
+        rivals = exact.copy()
+        rivals[own] = -np.inf
+        loss = hinge(exact[own] - np.maximum.reduce(rivals), weight)
+        if not self.exact_maxima:
+            rivals = smooth.copy()
+            rivals[own] = -np.inf
+        top = np.maximum.reduce(rivals)
+        if self.exact_maxima:
+            shares, rival = np.zeros_like(rivals), top
+            shares[rivals.argmax(axis=0), own[1]] = 1.0
+        else:
+            shares = np.exp((rivals - top) / self.T)
+            total = np.add.reduce(shares)
+            shares /= total
+            rival = top + self.T * np.log(total)
+        value, pull = huber(smooth[own] - rival, weight, self.T)
+        shares *= -pull
+        shares[own] = pull
+        return loss, value, shares
 
-    def _subgradient(
-        self, by_group: np.ndarray, own: np.ndarray, rival: np.ndarray, rows: np.ndarray, pull: np.ndarray
-    ) -> sparse.csc_array:
-        """A subgradient: one entry per column for the active piece of the sample's class, and one for the rival's."""
-        indices, values = np.empty((len(rows), 2), dtype=np.int32), np.empty((len(rows), 2), dtype=pull.dtype)
-        for entry, group, sign in ((0, own, 1.0), (1, rival, -1.0)):
-            indices[:, entry] = group * self.n_pieces + by_group[group, :, rows].argmax(axis=1)
-            values[:, entry] = sign * pull
-        indptr = np.arange(0, 2 * len(rows) + 1, 2, dtype=np.int32)
-        shape = (self.n_groups * self.n_pieces, len(rows))
-        return sparse.csc_array((values.ravel(), indices.ravel(), indptr), shape=shape)
+    def _logistic(
+        self, exact: np.ndarray, smooth: np.ndarray, own: tuple[np.ndarray, np.ndarray], weight: np.ndarray
+    ) -> tuple[float, float, np.ndarray]:
+        """The loss of exact scores, T times that of smooth ones, and the derivative of the latter in these."""
+        value, shares = softmax_loss(smooth, own, weight)
+        loss = value if smooth is exact else softmax_loss(exact, own, weight)[0]
+        shares[own] -= 1.0
+        shares *= weight
+        return loss, self.T * value, shares
+
+    def _subgradient(self, scores: np.ndarray, pull: np.ndarray) -> np.ndarray:
+        """A subgradient in the scores of the pieces, which it overwrites, from the derivative in those of classes."""
+        columns = np.arange(scores.shape[1])
+        active = [group.start + scores[group].argmax(axis=0) for group in self.groups]
+        scores.fill(0.0)
+        for piece, values in zip(active, (*pull, *-pull)):
+            scores[piece, columns] = values
+        return scores
+
+
+def softmax_loss(
+    scores: np.ndarray, own: tuple[np.ndarray, np.ndarray], weight: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """The weighted multinomial logistic loss, summed in double precision, and the softmax of the scores."""
+    lead = scores - np.maximum.reduce(scores)
+    shares = np.exp(lead)
+    total = np.add.reduce(shares)
+    value = float((weight * (np.log(total) - lead[own])).sum(dtype=np.float64))
+    shares /= total
+    return value, shares
 
 
 def huber(margin: np.ndarray, weight: np.ndarray, width: float) -> tuple[float, np.ndarray]:
@@ -171,3 +175,21 @@ def huber(margin: np.ndarray, weight: np.ndarray, width: float) -> tuple[float, 
 def hinge(margin: np.ndarray, weight: np.ndarray) -> float:
     """The weighted hinge loss, summed in double precision."""
     return float((weight * np.maximum(1.0 - margin, 0.0)).sum(dtype=np.float64))
+
+
+def logistic(margin: np.ndarray, weight: np.ndarray) -> float:
+    """The weighted logistic loss, summed in double precision."""
+    return float((weight * np.logaddexp(0.0, -margin)).sum(dtype=np.float64))
+
+
+def scaled_logistic(margin: np.ndarray, weight: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+    """`width` times the weighted logistic loss, and the derivative of the loss in each margin."""
+    return width * logistic(margin, weight), -weight * expit(-margin)
+
+
+SmoothLoss = Callable[[np.ndarray, np.ndarray, float], tuple[float, np.ndarray]]
+# The loss of margins with weights, and its smooth form at a temperature.
+MARGIN_LOSSES: dict[Loss, tuple[Callable[[np.ndarray, np.ndarray], float], SmoothLoss]] = {
+    "hinge": (hinge, huber),
+    "logistic": (logistic, scaled_logistic),
+}

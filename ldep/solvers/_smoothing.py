@@ -1,9 +1,8 @@
 """The smoothed training problem at one temperature, and the descent on it.
 
 At temperature T the maxima become T log sum exp(./T), and the hinge its Huber form of width T: smooth upper and lower
-approximations in the sense of Nesterov [1]_, which approach F as T goes to zero; `smooth_loss` has them. The annealing
-solver descends at
-several temperatures, the streaming fit at the last one only.
+approximations in the sense of Nesterov [1]_, which approach F as T goes to zero; `_smooth_loss` has them. The annealing
+solver descends at several temperatures, the streaming fit at the last one only.
 
 The scores are in the precision of the samples (the solvers use float32), the loss is summed in float64, and samples go
 through in chunks that fit in the processor's cache.
@@ -19,10 +18,10 @@ import numpy as np
 from scipy import optimize
 
 from ldep.solvers._base import Log
-from ldep.solvers._smooth_loss import ManyMaxima, TwoMaxima
-from ldep.training import FiniteSumProblem, Pieces
+from ldep.solvers._smooth_loss import Differences, TwoMaxima
+from ldep.training import FiniteSumProblem, Pieces, n_classes_of
 
-# The last temperature. The maxima are exact there, and only the hinge is smoothed.
+# The last temperature. The maxima are exact there, and at most the hinge is smoothed.
 FINAL_TEMPERATURE = 0.02
 CHUNK = 4096
 # Pairs that L-BFGS remembers.
@@ -84,14 +83,14 @@ class PlateauRule:
 class SmoothedObjective:
     """The smoothed objective and its gradient, as a function of theta.
 
-    With exact maxima only the hinge is smoothed. `exact` is F, without smoothing, where it was last evaluated.
+    With exact maxima at most the hinge is smoothed. `exact` is F, without smoothing, where it was last evaluated.
     """
 
     def __init__(self, problem: FiniteSumProblem[Pieces], temperature: float, *, exact_maxima: bool):
         self.problem = problem
         self.T = temperature
-        loss = TwoMaxima if len(problem.pieces.group_sizes) == 2 else ManyMaxima
-        self.loss = loss(problem.pieces, temperature, exact_maxima=exact_maxima)
+        smooth_loss = TwoMaxima if n_classes_of(problem.pieces) == 2 else Differences
+        self.loss = smooth_loss(problem.pieces, temperature, problem.loss, exact_maxima=exact_maxima)
         self.exact = np.inf
 
     # A trial step may be so long that its scores overflow. The line search refuses a value that is not a number.
@@ -103,7 +102,7 @@ class SmoothedObjective:
             chunk = self.loss(problem.pieces.scores(theta, X), y, weight)
             value += chunk.smooth
             exact += chunk.exact
-            gradient += problem.pieces.pullback(chunk.gradient, X[chunk.rows])
+            gradient += problem.pieces.pullback(chunk.gradient, X)
         penalty, slope = problem.penalty(theta)
         self.exact = exact + penalty
         gradient += slope

@@ -9,7 +9,7 @@ import numpy as np
 
 from ldep.solvers._base import Log, Solution
 from ldep.solvers._smoothing import CHUNK, FINAL_TEMPERATURE, descend
-from ldep.training import Coordinates, FiniteSumProblem, LinearPieces, margins
+from ldep.training import Coordinates, FiniteSumProblem, LinearPieces, Loss, losses
 
 Batches = Iterable[tuple[np.ndarray, np.ndarray]]
 
@@ -28,6 +28,7 @@ class StreamedProblem(FiniteSumProblem[LinearPieces]):
     coordinates: Coordinates
     pieces: LinearPieces
     ridge: np.ndarray
+    loss: Loss
 
     def chunks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Iterate over X, y and weight in one pass, at most `size` rows at a time."""
@@ -47,11 +48,10 @@ class StreamedProblem(FiniteSumProblem[LinearPieces]):
 
     def objective(self, theta: np.ndarray) -> float:
         """The mean objective, in one pass."""
-        hinge = 0.0
+        total = 0.0
         for X, y, _ in self.chunks(CHUNK):
-            margin = margins(self.pieces, self.pieces.scores(theta, X), y)
-            hinge += float(np.maximum(0.0, 1.0 - margin).sum(dtype=np.float64))
-        return hinge / self.n_rows + self.penalty(theta)[0]
+            total += float(losses(self.pieces, self.pieces.scores(theta, X), y, self.loss).sum(dtype=np.float64))
+        return total / self.n_rows + self.penalty(theta)[0]
 
 
 def refine(problem: StreamedProblem, theta: np.ndarray, *, max_iter: int, tol: float, verbose: int) -> Solution:

@@ -15,6 +15,7 @@ from ldep.training._coordinates import (
     condition,
     scaled_alpha,
 )
+from ldep.training._missing import MissingValues
 from ldep.training._pieces import (
     AffinePieces,
     LinearPieces,
@@ -25,14 +26,20 @@ from ldep.training._pieces import (
     within_bounds,
 )
 from ldep.training._problem import (
+    LOSSES,
     FiniteSumProblem,
+    Loss,
     P,
     Problem,
     by_class,
     group_sizes_of,
     has_affine_pieces,
+    in_group,
+    losses,
     margins,
+    n_classes_of,
     own_group,
+    signs_of,
 )
 from ldep.training._samples import (
     Samples,

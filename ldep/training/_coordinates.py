@@ -27,7 +27,7 @@ from scipy import sparse
 from ldep._utils import CentredRows, mean_and_variance
 from ldep.model import Maxima
 from ldep.training._pieces import LinearPieces
-from ldep.training._problem import Problem, by_class
+from ldep.training._problem import Loss, Problem, by_class, signs_of
 from ldep.training._samples import Samples
 
 
@@ -75,7 +75,7 @@ class Coordinates(ABC):
         slopes, at_center, intercepts = (
             by_class(np.split(part, ends)) for part in (table[:, :-1], offsets, table[:, -1])
         )
-        return Maxima(slopes, at_center, intercepts, self.center, np.eye(len(group_sizes)), monotone)
+        return Maxima(slopes, at_center, intercepts, self.center, signs_of(len(group_sizes)), monotone)
 
     def theta_of(self, model: Maxima) -> np.ndarray:
         """theta in the solver's coordinates: where training resumes at a model."""
@@ -193,6 +193,7 @@ def condition(
     alpha: float,
     penalty: str = "norm",
     monotone: np.ndarray | None = None,
+    loss: Loss = "hinge",
 ) -> tuple[Problem[LinearPieces], Coordinates]:
     """State the training problem, from samples in the user's coordinates, in coordinates that suit a solver.
 
@@ -205,7 +206,7 @@ def condition(
     if sparse.issparse(X) or monotone is not None:
         scaled, ridge = scale_features(mean, variance, total_weight=total, n_pieces=n_pieces, alpha=alpha)
         Z = scaled.transform_sparse(X) if sparse.issparse(X) else scaled.transform(X - mean)
-        return Problem(Z, y, weight, scaled.pieces(group_sizes, monotone), ridge), scaled
+        return Problem(Z, y, weight, scaled.pieces(group_sizes, monotone), ridge, loss), scaled
     centred = X - mean
 
     def covariance(scale: np.ndarray) -> np.ndarray:
@@ -216,7 +217,7 @@ def condition(
         mean, variance, covariance, total_weight=total, n_pieces=n_pieces, alpha=alpha, penalty=penalty
     )
     pieces = LinearPieces(group_sizes, coordinates.n_directions)
-    return Problem(coordinates.transform(centred), y, weight, pieces, ridge), coordinates
+    return Problem(coordinates.transform(centred), y, weight, pieces, ridge, loss), coordinates
 
 
 def scale_features(

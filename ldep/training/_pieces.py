@@ -1,12 +1,13 @@
 """What a solver may ask of the pieces of a model.
 
-A model compares the maxima of groups of scores, one score per piece and one group per class. With two classes it
-compares them by their difference:
+A model takes the maxima of groups of scores, one score per piece, and the score of a class is a difference of two of
+them. With two classes one difference is enough:
 
     tau(x) = max_{i <= r1} u_i(x) - max_{j <= r2} v_j(x),
 
 the dilation's pieces (of the second class) first, then the erosion's (of the first class). With more than two classes
-the groups are in the order of the classes, and all have the same number of pieces.
+each has a dilation and an erosion of its own: the dilations come first, then the erosions, each in the order of the
+classes.
 
 In every model the scores are *affine in the parameters* theta, and that is all a solver needs: a smooth solver asks for
 the scores and for the pullback of a gradient, a convex-concave one for the coefficients of theta in a score. A score
@@ -21,8 +22,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-
-from ldep._utils import left_product
 
 
 class Pieces(Protocol):
@@ -92,7 +91,8 @@ class LinearPieces:
     Parameters
     ----------
     group_sizes : tuple of int
-        Number of pieces in each maximum: (r1, r2) for two classes, r1 for each of more classes.
+        Number of pieces in each maximum: (r1, r2) for two classes; for more, r1 for each of the maxima that are added
+        and r2 for each of those that are subtracted.
     n_features : int
         Number of features.
     monotone : ndarray of shape (n_features,), default=None
@@ -128,10 +128,10 @@ class LinearPieces:
         scores += table[:, -1:]
         return scores
 
-    def pullback(self, G: np.ndarray | sparse.csc_array, X: np.ndarray) -> np.ndarray:
+    def pullback(self, G: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Gradient in theta of sum(G * scores), in double precision."""
         gradient = np.empty((G.shape[0], self.n_features + 1))
-        gradient[:, :-1] = left_product(G, X)
+        gradient[:, :-1] = G @ X
         gradient[:, -1] = G.sum(axis=1, dtype=np.float64)
         return gradient.ravel()
 

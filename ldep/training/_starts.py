@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from ldep._utils import CentredRows
 from ldep.training._coordinates import Coordinates
 from ldep.training._pieces import AffinePieces, LinearPieces, MorphologicalPieces, is_affine_in_theta
-from ldep.training._problem import Problem, own_group
+from ldep.training._problem import Problem, in_group
 
 # k-means sees at most this many samples of a class: its centres are a start, not a result.
 KMEANS_SAMPLES = 5000
@@ -68,8 +68,8 @@ def _from_centres(problem: Problem[AffinePieces], rng: np.random.Generator, cent
 
 
 def _class_points(problem: Problem, group: int, rng: np.random.Generator) -> np.ndarray | CentredRows:
-    """Samples of the class of a group, at most as many as are needed for a start."""
-    rows = np.flatnonzero((own_group(problem.pieces, problem.y) == group) & (problem.weight > 0))
+    """Samples on which a group should be large, at most as many as are needed for a start."""
+    rows = np.flatnonzero(in_group(problem.pieces, problem.y, group) & (problem.weight > 0))
     if len(rows) > KMEANS_SAMPLES:
         rows = rng.choice(rows, KMEANS_SAMPLES, replace=False)
     return problem.X[rows]

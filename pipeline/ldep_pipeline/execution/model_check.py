@@ -116,7 +116,7 @@ def _check_nested_values(estimator: Any) -> None:
     """Check inside mappings and lists: the constraints of our estimators only say that a parameter is one."""
     for candidate in (estimator, *estimator.get_params().values()):
         if isinstance(candidate, ldep.LDEPClassifierCV):
-            check_grid(candidate.pieces, candidate.alphas, candidate.penalties)
+            check_grid(candidate.pieces, candidate.alphas, candidate.penalties, candidate.losses)
         if type(candidate).__module__.startswith("ldep.") and hasattr(candidate, "solver_options"):
             check_options(candidate.solver, candidate.solver_options)
 

@@ -201,12 +201,6 @@ def from_trial(values: dict[str, Any], search: dict[str, Space]) -> dict[str, An
     return settings
 
 
-def for_classes(settings: dict[str, Any], classes: int) -> dict[str, Any]:
-    """The settings of a trial for so many classes: with more than two an ℓ-DEP has r1 pieces for each of them."""
-    both = {"r1", "r2"} <= set(settings)
-    return {**settings, "r2": settings["r1"]} if classes > 2 and both else settings
-
-
 def _scalar(choice: Any) -> Any:
     """A choice, or its JSON text if it is a list or a mapping: Optuna stores only scalars."""
     return choice if choice is None or isinstance(choice, (bool, int, float, str)) else json.dumps(choice)

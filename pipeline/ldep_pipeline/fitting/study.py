@@ -83,7 +83,6 @@ class TuningStudy:
     ) -> None:
         self.task, self.data, self.batch_seconds, self.on_trial = task, data, batch_seconds, on_trial
         self.trials = task.entry.trials or task.tuning.trials
-        self.classes = len(np.unique(data.y))
         self.inner_folds = inner_fold_count(data, task.fold, task.tuning.folds, task.seed)
         self.study = open_study(task.journal, task.metric)
         finished = finished_trials(self.study)
@@ -102,7 +101,7 @@ class TuningStudy:
             if self._is_used_up(finished):
                 return None
             self.trial = self._next_trial(len(finished))
-            self.settings = models.for_classes(models.suggest(self.trial, task.entry.search), self.classes)
+            self.settings = models.suggest(self.trial, task.entry.search)
             self.cost = np.zeros(2)
         return TrialTask(
             entry=task.entry,
@@ -158,7 +157,7 @@ class TuningStudy:
         return record
 
     def _settings_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        return models.for_classes(models.from_trial(values, self.task.entry.search), self.classes)
+        return models.from_trial(values, self.task.entry.search)
 
     def _ensemble(self) -> dict[str, Any]:
         """Select an ensemble of the different settings of the complete trials."""
