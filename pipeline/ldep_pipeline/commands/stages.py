@@ -5,7 +5,6 @@ The stages are imported by the functions that run them: `ldep split` needs neith
 
 from __future__ import annotations
 
-import gc
 import importlib
 import logging
 from argparse import ArgumentParser, Namespace
@@ -87,7 +86,6 @@ def add_register(parser: ArgumentParser) -> None:
 def report(args: Namespace) -> None:
     from ldep_pipeline.stages import report
 
-    gc.freeze()  # statsmodels collects garbage with every correction: leave out what the libraries have made
     values, datasets = load(args)
     report.run(datasets, values, metric=args.metric)
 

@@ -24,7 +24,6 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
-from statsmodels.stats.multitest import multipletests
 
 from ldep_pipeline.metrics.metric import Metric
 from ldep_pipeline.report import labels, paper
@@ -152,8 +151,16 @@ def claims(scores: Scores) -> list[Claim]:
                 tested.append(claim)
     if not tested:
         return []
-    corrected = multipletests([claim.p for claim in tested], method="holm")[1]
+    corrected = holm(np.array([claim.p for claim in tested]))
     return [replace(claim, holm=float(p)) for claim, p in zip(tested, corrected)]
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Holm's correction: the k-th smallest of n values counts n - k + 1 times, and no less than a smaller one."""
+    order = np.argsort(p)
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return corrected
 
 
 def smallest_p(datasets: int) -> float:

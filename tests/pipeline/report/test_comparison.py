@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from ldep_pipeline.report import comparison
 from ldep_pipeline.report.comparison import bayesian_signed_rank
@@ -53,6 +54,14 @@ def test_models_that_hardly_differ_on_many_data_sets_are_practically_equal():
     (claim,) = comparison.claims(reported.accuracies_of(datasets))
     assert claim.posterior.equal > 0.99
     assert claim.verdict == comparison.EQUAL
+
+
+def test_holms_correction_is_that_of_his_paper_and_of_statsmodels():
+    """In steps: 4 x 0.01, 3 x 0.02, then 2 x 0.022 = 0.044 < 0.06 keeps the value before, and 1 x 0.9."""
+    assert comparison.holm(np.array([0.9, 0.02, 0.01, 0.022])) == pytest.approx([0.9, 0.06, 0.04, 0.06])
+    assert comparison.holm(np.array([0.7, 0.8])).tolist() == [1.0, 1.0]
+    p = np.random.default_rng(0).uniform(0, 0.2, 30)
+    assert np.array_equal(comparison.holm(p), multipletests(p, method="holm")[1])
 
 
 def test_a_model_that_loses_everywhere_is_worse():
