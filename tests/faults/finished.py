@@ -14,8 +14,7 @@ import pandas as pd
 import yaml
 
 from ldep_pipeline.execution import results
-from tests.faults import forked
-from tests.support import killing, scale_project
+from tests.support import forked, killing, scale_project
 
 NAME = "tiny"
 STAGES = ("check", "fetch", "impute", "split", "train", "register", "report")

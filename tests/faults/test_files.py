@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import damage, finished, forked
+from tests.faults import damage, finished
 from tests.faults.finished import SCORE, Finished
+from tests.support import forked
 
 TRAIN, REGISTER, REPORT = ("ldep", "train"), ("ldep", "register"), ("ldep", "report")
 REPRO = ("dvc", "repro")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import damage, forked, test_files, test_tampering
+from tests.faults import damage, test_files, test_tampering
 from tests.faults.finished import NAME, SCORE
+from tests.support import forked
 
 pytestmark = pytest.mark.fault
 REGISTER, TRAIN = test_files.REGISTER, test_files.TRAIN

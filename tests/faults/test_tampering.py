@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import forked, tampering
+from tests.faults import tampering
 from tests.faults.finished import NAME, SCORE, Finished
 from tests.faults.tampering import MARKER, Tamper
+from tests.support import forked
 from tests.support.servers import free_port
 
 FILE_CHANGES: dict[str, Callable[[str], Tamper]] = {

@@ -13,32 +13,25 @@ import psutil
 import pytest
 import yaml
 
-from tests.support import copies, killing, tiny
+from tests.support import copies, forked, killing, tiny
 
 ROOT = Path(__file__).parents[3]
 
 
-def make(folder: Path) -> Path:
+def make(folder: Path, n_jobs: int = 2, models: bool = True) -> Path:
     copies.copy(copies.SOURCES, folder)
     tiny.prepare(folder)
-    tiny.write(folder, tracking={"experiment": "suite"}, execution={"n_jobs": 2})
+    tiny.write(folder, tracking={"experiment": "suite", "models": models}, execution={"n_jobs": n_jobs})
     return folder
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """A project after one whole run, and the seconds that it took."""
-    folder = make(tmp_path_factory.mktemp("whole"))
-    began = time.monotonic()
-    killing.finish(folder, "ldep", "train")
-    return folder, time.monotonic() - began
 
 
 @pytest.mark.slow
 @pytest.mark.fault
-def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(uninterrupted, tmp_path):
-    whole, length = uninterrupted
-    folder = make(tmp_path / "project")
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(tmp_path):
+    whole, folder = make(tmp_path / "whole"), make(tmp_path / "project")
+    began = time.monotonic()
+    killing.finish(whole, "ldep", "train")
+    length = time.monotonic() - began
     generator = random.Random(1)
     for number in range(4):
         process = killing.start(folder, "ldep", "train")
@@ -66,8 +59,9 @@ class Counted(GaussianNB):
 
 def counted(folder: Path) -> Path:
     """A project with one tuned model, which writes down each of its fits, in one process."""
-    make(folder)
-    (folder / "counted.py").write_text(COUNTED)
+    tiny.prepare(folder)
+    (folder / "own_models").mkdir()
+    (folder / "own_models/counted.py").write_text(COUNTED)
     entry = {"class": "counted.Counted", "search": {"var_smoothing": {"low": 1e-9, "high": 1.0, "log": True}}}
     tiny.write(folder, models=["counted"], classifiers={"counted": entry}, tuning={"trials": 3, "behind": 1.0})
     return folder
@@ -75,7 +69,7 @@ def counted(folder: Path) -> Path:
 
 def test_a_kill_loses_the_fit_that_was_running_and_no_other(tmp_path):
     whole = counted(tmp_path / "whole")
-    killing.finish(whole, "ldep", "train")
+    assert forked.run(whole, "ldep", "train").code == 0
     fits = (whole / "fits").stat().st_size
     assert fits == 3 * (3 * 3 + 1)
     folder = counted(tmp_path / "killed")
@@ -83,9 +77,9 @@ def test_a_kill_loses_the_fit_that_was_running_and_no_other(tmp_path):
     moments = [1, 3, 5, 12, 20, 22, 33, 36]
     for moment in moments:
         (folder / "kill_at").write_text(str(moment))
-        assert killing.start(folder, "ldep", "train").wait(timeout=600) == -9
+        assert forked.run(folder, "ldep", "train").code == -signal.SIGKILL
     (folder / "kill_at").unlink()
-    killing.finish(folder, "ldep", "train")
+    assert forked.run(folder, "ldep", "train").code == 0
     assert (folder / "fits").stat().st_size == fits + len(moments)
     pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))
 
@@ -172,16 +166,17 @@ def test_a_signal_to_dvc_ends_the_stage_and_its_workers(tmp_path, signal_number,
     assert_ended(family)
 
 
-def test_a_second_run_waits_for_the_first(uninterrupted, tmp_path):
+def test_a_second_run_waits_for_the_first(tmp_path):
     """Two runs at once must not write the same files."""
-    whole, _ = uninterrupted
-    folder = make(tmp_path / "project")
+    alone = make(tmp_path / "alone", n_jobs=1, models=False)
+    assert forked.run(alone, "ldep", "train").code == 0
+    folder = make(tmp_path / "project", models=False)
     first = killing.start(folder, "ldep", "train")
     lock = folder / ".ldep/locks/tiny.lock"
     while not lock.exists() and first.poll() is None:
         time.sleep(0.05)
-    said = killing.finish(folder, "ldep", "train")
-    assert first.wait(timeout=600) == 0
-    assert "another process is working on the models of tiny; waiting for it to finish" in said
+    second = forked.run(folder, "ldep", "train")
+    assert (first.wait(timeout=600), second.code) == (0, 0), second.text
+    assert "another process is working on the models of tiny; waiting for it to finish" in second.text
     assert killing.check_runs(folder, "suite") == 3
-    pd.testing.assert_frame_equal(killing.table(folder), killing.table(whole))
+    pd.testing.assert_frame_equal(killing.table(folder), killing.table(alone))

@@ -56,10 +56,3 @@ def test_preparing_does_not_depend_on_the_time_of_fetching():
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     for stage in ("impute", "split"):
         assert not [dep for dep in stages[stage]["deps"] if dep == "data" or dep.startswith("data/provenance")]
-
-
-def test_an_experiment_may_choose_the_sets(dvc_project):
-    output = dvc(dvc_project, "exp", "run", "-S", "datasets=[haberman]", "split")
-    assert "Running stage 'fetch@haberman'" in output
-    assert "fetch@mine" not in output
-    assert [path.name for path in (dvc_project / "data/folds").iterdir()] == ["haberman.csv"]

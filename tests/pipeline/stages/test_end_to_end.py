@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from ldep_pipeline.commands.main import build_parser
 from ldep_pipeline.execution import results
 from ldep_pipeline.metrics.metric import METRICS
 from tests.support import copies, killing, tiny
@@ -96,14 +97,17 @@ def test_a_second_run_does_nothing(copy):
     assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
 
 
-def test_a_change_of_the_lock_or_of_an_own_class_runs_train_again(copy):
+def test_a_change_of_the_lock_and_of_an_own_class_runs_train_again(copy):
     for name in ("requirements.lock", "own_models/README.md"):
         with (copy / name).open("a") as file:
             file.write("\n")
-        output = killing.finish(copy, "dvc", "repro", "train")
-        assert "Running stage 'train@one'" in output, name
-        assert "(3 of 3 folds reused)" in output, name  # no number depends on these changes
-        assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
+    status = json.loads(killing.finish(copy, "dvc", "status", "--json", "train@one"))
+    (changes,) = (entry["changed deps"] for entry in status["train@one"] if "changed deps" in entry)
+    assert {"requirements.lock", "own_models"} <= set(changes)
+    output = killing.finish(copy, "dvc", "repro", "train")
+    assert "Running stage 'train@one'" in output
+    assert "(3 of 3 folds reused)" in output  # no number depends on these changes
+    assert "Running stage" not in killing.finish(copy, "dvc", "repro", "train")
 
 
 def test_the_winners_are_registered_and_then_nothing_is_left_to_do(copy):
@@ -186,21 +190,25 @@ def test_a_fresh_clone_pulls_all_results_and_computes_nothing(copy, tmp_path):
 def test_another_parameter_of_one_model_refits_that_model_alone(copy):
     before = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
     change(copy, lambda values: values["classifiers"]["svc"].update(params={"C": 3.0}))
-    output = killing.finish(copy, "dvc", "repro", "train")
+    output = killing.finish(copy, "dvc", "repro", "train@one")
     assert "fetch@" not in "".join(line for line in output.splitlines(keepends=True) if "Running stage" in line)
     assert "one, ldep:" in output
     assert "(3 of 3 folds reused)" in output
     after = {path.name for path in (copy / ".ldep/fits").rglob("*.json")}
-    assert len(after - before) == 2 * 3
-    assert (
-        killing.check_runs(copy, "suite") == 2 * 3 + 1 + 2
-    )  # the report, and the two of the new setting; the old ones are history
+    assert len(after - before) == 3
+    # The report, and the one of the new setting; the old one is history.
+    assert killing.check_runs(copy, "suite") == 2 * 3 + 1 + 1
 
 
-def test_an_experiment_may_choose_models_and_parameters(copy):
+def test_an_experiment_may_choose_data_sets_models_and_parameters(copy):
     git(copy, "add", "-A")
     git(copy, "commit", "-qm", "results")
-    killing.finish(copy, "dvc", "exp", "run", "-S", "models=[svc]", "-S", "classifiers.svc.params.C=0.5")
+    chosen = {"datasets": "[one]", "models": "[svc]", "classifiers.svc.params.C": "0.5"}
+    settings = [word for key, value in chosen.items() for word in ("-S", f"{key}={value}")]
+    output = killing.finish(copy, "dvc", "exp", "run", *settings)
+    assert "train@one" in output
+    assert "train@two" not in output
+    assert [path.name for path in (copy / "data/folds").iterdir()] == ["one.csv"]
     assert set(results.read("one", copy / "results")["model"]) == {"svc"}
     table = killing.finish(copy, "dvc", "exp", "show", "--csv", "--only-changed", "--drop", "metrics/sets")
     shown = pd.read_csv(io.StringIO(table))
@@ -218,12 +226,16 @@ def test_mlflow_run_takes_the_entry_points(copy):
     )
     assert "succeeded" in output
     assert json.loads((copy / "tuned/one.ldep.json").read_text())["trials"] == 2
-    killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "train", "-P", "dataset=one")
-    with pytest.raises(AssertionError, match="invalid int value: 'many'"):
-        killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "tune", "-P", "trials=many")
 
 
-def test_the_project_file_names_commands_that_exist():
+def test_the_entry_points_of_the_project_file_are_commands_and_stages():
     project = yaml.safe_load((ROOT / "MLproject").read_text())
-    assert {"main", "train", "tune", "register", "report"} <= set(project["entry_points"])
+    assert set(project["entry_points"]) == {"main", "train", "tune", "register", "report"}
+    for entry in project["entry_points"].values():
+        defaults = {name: parameter["default"] for name, parameter in entry.get("parameters", {}).items()}
+        program, *arguments = entry["command"].format(**defaults).split()
+        if program == "ldep":
+            build_parser().parse_args(arguments)  # exits if it cannot be parsed
+        else:
+            assert (program, arguments) == ("dvc", ["repro"])
     assert (ROOT / project["conda_env"]).is_file()

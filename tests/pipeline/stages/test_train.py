@@ -139,6 +139,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(root, monkeypatch)
     alone, boundaries = numbers(root), (root / "results/tiny/boundaries.json").read_bytes()
     (root / ".ldep").rename(root / "aside")
     monkeypatch.setenv("LDEP_N_JOBS", "2")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     train.run("tiny", tiny.checked())
     pd.testing.assert_frame_equal(numbers(root), alone)
     assert (root / "results/tiny/boundaries.json").read_bytes() == boundaries
