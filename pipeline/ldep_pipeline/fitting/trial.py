@@ -20,7 +20,7 @@ from ldep_pipeline.metrics.metric import METRICS, Metric
 
 FoldScores = dict[int, float]
 # The standard deviation of the difference of two accuracies is sqrt(q / rows), where q is the share of rows on which
-# the models disagree: with 10 % this is three of them. On the problems of benchmarks/development.py ensembles gained
+# the models disagree: with 10 % this is three of them. On 58 problems with two classes ensembles gained
 # half a point by the trials that this completes, and no more without any pruning.
 CHANCE = 1.0
 
