@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -28,6 +29,8 @@ from ldep.training import (
 )
 
 LARGEST_VALUE = 1e150
+# Decision values whose range is a smaller share of their size than this do not vary.
+NO_SPREAD = 1e-6
 
 
 class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -155,6 +158,17 @@ class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
             raise ValueError(
                 f"Row {row} has NaN in {feature_names(self)[column]!r}, which had no missing values in training: "
                 "nothing was learned about them. Fill in the value, or train on rows in which it is missing too."
+            )
+
+    def _warn_if_constant(self, decision: np.ndarray) -> None:
+        """Warn of a model with these decision values for the training rows, if it says the same of all."""
+        spread, size = np.ptp(decision, axis=0).max(), np.abs(decision).max()
+        if spread <= NO_SPREAD * max(size, 1.0):
+            warnings.warn(
+                f"{type(self).__name__} has learned nothing: its decision values are the same for all training rows. "
+                "Try a smaller alpha, class_weight='balanced' where a class is rare, or the logistic loss.",
+                UserWarning,
+                stacklevel=4,
             )
 
     def _has_probability(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from ldep._utils import Interval, StrOptions, feature_names, fit_context, single_thread
 from ldep.estimators._base import SingleModelClassifier
-from ldep.model import FittedModel, Link, Maxima, fit_slope, leads, own_link
+from ldep.model import FittedModel, Link, fit_slope, leads, own_link
 from ldep.search import PENALTY_TOL, PenaltyPath, choose_penalty
 from ldep.solvers import DENSE_ROWS, SOLVERS, Solver, best_of_starts, check_options
 from ldep.training import (
@@ -36,8 +35,6 @@ from ldep.training import (
 
 # Number of folds that the link to probabilities of the hinge is cross-validated in.
 LINK_FOLDS = 5
-# Decision values whose range is a smaller share of their size than this do not vary.
-NO_SPREAD = 1e-6
 
 
 class LDEPClassifier(SingleModelClassifier):
@@ -269,7 +266,7 @@ class LDEPClassifier(SingleModelClassifier):
             estimator=type(self).__name__,
         )
         maxima = coordinates.fitted(solution.theta, group_sizes, monotone=monotone is not None)
-        self._warn_if_constant(maxima, samples)
+        self._warn_if_constant(maxima.decision(samples.X))
         link = own_link(len(self.classes_)) if self.loss == "logistic" else None
         self.model_ = FittedModel.single(missing.fitted(maxima), link=link)
         self.objective_ = solution.objective
@@ -278,18 +275,6 @@ class LDEPClassifier(SingleModelClassifier):
         if self.probability and self.loss == "hinge":
             self.model_ = FittedModel.single(missing.fitted(maxima), link=self._fit_link(samples, monotone, rng))
         return self
-
-    def _warn_if_constant(self, maxima: Maxima, samples: Samples) -> None:
-        """Warn of a model that says the same of all training rows."""
-        decision = maxima.decision(samples.X)
-        spread, size = np.ptp(decision, axis=0).max(), np.abs(decision).max()
-        if spread <= NO_SPREAD * max(size, 1.0):
-            warnings.warn(
-                f"{type(self).__name__} has learned nothing: its decision values are the same for all training rows. "
-                "Try a smaller alpha, class_weight='balanced' where a class is rare, or loss='logistic'.",
-                UserWarning,
-                stacklevel=4,
-            )
 
     def _choose_alpha(
         self, rows: Samples, solver: Solver, monotone: np.ndarray | None, rng: np.random.Generator

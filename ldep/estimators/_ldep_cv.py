@@ -315,6 +315,7 @@ class LDEPClassifierCV(FittedModelClassifier):
             tested = all_rows.tested
             own, weight = all_rows.own[tested], all_rows.rows.weight[tested]
             votes, own, weight = _merged(all_rows.votes_of(fits)[tested], own, weight)
+        self._warn_if_constant(votes)
         with single_thread():
             link, threshold, factors = fit_votes(votes, own, weight)
         self.estimators_ = [self._member(params, fit) for params, fit in settings]
