@@ -6,7 +6,7 @@ classifiers answer by sampling are small convex programs here. Every fitted esti
 
 from ldep._utils import belong_to
 from ldep.explain._attribution import GlobalExplanation
-from ldep.explain._counterfactual import Change, Counterfactuals, Question, check_searchable, counterfactuals, is_proven
+from ldep.explain._counterfactual import Change, Counterfactuals, Question, counterfactuals, is_proven
 from ldep.explain._domain import NORMS, make_domain
 from ldep.explain._explanation import Explanation
 from ldep.explain._least_distance import Deadline
@@ -27,7 +27,6 @@ __all__ = [
     "Question",
     "Regions",
     "RuleSheet",
-    "check_searchable",
     "counterfactuals",
     "is_proven",
     "make_domain",

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldep.explain._relaxation import padded
-from ldep.model import OPEN_VOTES, FittedModel, Maxima, active_pieces, folded, sparsemax
+from ldep.explain._relaxation import pad_maxima
+from ldep.model import OPEN_VOTES, FittedModel, Maxima, active_pieces, folded, form_of, sparsemax
 
 # Values of pieces that are in memory at a time.
 LARGEST_TABLE = 40_000
@@ -26,11 +26,13 @@ class Stacked:
     """The pieces of all members in one table, padded to equal numbers: a question about one row needs few operations.
 
     `slopes` has one array of shape (n_members, n_pieces, n_features) per maximum, and `offsets` the values at the
-    common centre: minus infinity where a member has fewer pieces than another.
+    common centre: minus infinity where a member has fewer pieces than another. `signs` has one array of shape
+    (n_members, n_classes) per maximum: what it counts in the score of each class.
     """
 
     slopes: list[np.ndarray]
     offsets: list[np.ndarray]
+    signs: list[np.ndarray]
     center: np.ndarray
 
     @classmethod
@@ -38,13 +40,14 @@ class Stacked:
         center = members[0].center
         # Where features have a large offset, the centres differ by little, and their difference is exact.
         shifts = np.array([center - member.center for member in members])
-        slopes, offsets = [], []
-        for g in range(len(members[0].slopes)):
-            w, present = padded([member.slopes[g] for member in members])
-            c = np.where(present, padded([member.offsets[g] for member in members])[0], -np.inf)
-            slopes.append(w)
-            offsets.append(c + np.einsum("mpf,mf->mp", w, shifts) if shifts.any() else c)
-        return cls(slopes, offsets, center)
+        slopes, present = pad_maxima([member.slopes for member in members])
+        offsets = np.where(present, pad_maxima([member.offsets for member in members])[0], -np.inf)
+        if shifts.any():
+            offsets += np.einsum("mgpf,mf->mgp", slopes, shifts)
+        signs = np.zeros((slopes.shape[1], len(members), members[0].n_classes))
+        for m, member in enumerate(members):
+            signs[: len(member.signs.T), m] = member.signs.T
+        return cls([*slopes.swapaxes(0, 1)], [*offsets.swapaxes(0, 1)], [*signs], center)
 
     def scores(self, X: np.ndarray) -> list[np.ndarray]:
         """The values of the pieces on each row: one array of shape (n_rows * n_members, n_pieces) per maximum."""
@@ -87,15 +90,17 @@ def attribute(model: FittedModel, X: np.ndarray, baseline: np.ndarray) -> np.nda
 def _mean_gradients(model: FittedModel, stacked: Stacked, baseline: np.ndarray, way: np.ndarray) -> np.ndarray:
     """The mean gradients of the decision values along the segments, of shape (n_rows, [n_classes,] n_features)."""
     starts, changes = stacked.scores(baseline), stacked.changes(way)
-    if model.factors is not None:
-        shared = shares_of_shared_votes(starts, changes)
-        votes = [sum(stacked.mean_slopes(j, part, model.weights) for j, part in enumerate(parts)) for parts in shared]
-        factors = model.factors * (1.0 - OPEN_VOTES)
+    signs = [np.tile(sign, (len(way), 1)) for sign in stacked.signs]
+    if model.votes and form_of(model.n_classes).pair is None:
+        shared = shares_of_shared_votes(starts, changes, signs)
+        votes = [sum(stacked.mean_slopes(g, part, model.weights) for g, part in enumerate(parts)) for parts in shared]
+        factors = np.ones(len(votes)) if model.factors is None else model.factors * (1.0 - OPEN_VOTES)
         return np.stack([factor * vote for factor, vote in zip(factors, votes)], axis=1)
     if model.votes:
-        shares = shares_of_clipped_votes(starts, changes)
-    else:
-        shares = [shares_of_pieces(start, change) for start, change in zip(starts, changes)]
+        ahead = [folded(sign) for sign in signs]
+        shares = shares_of_clipped_votes(starts, changes, ahead)
+        return np.sum([stacked.mean_slopes(g, share, model.weights) for g, share in enumerate(shares)], axis=0)
+    shares = [shares_of_pieces(start, change) for start, change in zip(starts, changes)]
     means = [stacked.mean_slopes(g, share, model.weights) for g, share in enumerate(shares)]
     return folded(model.members[0].signs @ np.stack(means, axis=1))
 
@@ -139,31 +144,42 @@ def shares_of_pieces(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return shares
 
 
-def shares_of_clipped_votes(values: list[np.ndarray], slopes: list[np.ndarray]) -> list[np.ndarray]:
-    """For each piece of two maxima the length of the part on which it is the largest and the vote is not clipped."""
+def shares_of_clipped_votes(
+    values: list[np.ndarray], slopes: list[np.ndarray], signs: list[np.ndarray]
+) -> list[np.ndarray]:
+    """For each piece the length of the part on which it is the largest and the vote is not clipped, with its sign.
+
+    `signs` has what each maximum counts in the decision value, one entry per row.
+    """
     shares, rows = [np.zeros(start.shape) for start in values], np.arange(len(values[0]))
     for left, right, pieces in _common_parts(values, slopes):
-        value, slope = (table[1][rows, pieces[1]] - table[0][rows, pieces[0]] for table in (values, slopes))
+        value, slope = (
+            sum(sign * one[rows, piece] for sign, one, piece in zip(signs, table, pieces)) for table in (values, slopes)
+        )
         length = _unclipped(left, right, value, slope)
-        for share, piece in zip(shares, pieces):
-            share[rows, piece] += length
+        for sign, share, piece in zip(signs, shares, pieces):
+            share[rows, piece] += sign * length
     return shares
 
 
-def shares_of_shared_votes(values: list[np.ndarray], slopes: list[np.ndarray]) -> list[list[np.ndarray]]:
+def shares_of_shared_votes(
+    values: list[np.ndarray], slopes: list[np.ndarray], signs: list[np.ndarray]
+) -> list[list[np.ndarray]]:
     """The weights with which the slopes of pieces enter the mean gradient of each vote of the sparsemax.
 
-    Where the classes S share the vote, v_k = s_k - (sum over S of s_j - 1) / |S| for k in S, and else 0. shares[k][j]
-    has the weights of the pieces of class j in the vote for class k, one row per row of the data.
+    Where the classes S share the vote, v_k = s_k - (sum over S of s_j - 1) / |S| for k in S, and else 0. shares[k][g]
+    has the weights of the pieces of maximum g in the vote for class k, one row per row of the data. `signs` has what
+    the maxima count in the scores, one row per row and one column per class.
     """
-    n_classes, n_rows = len(values), len(values[0])
+    n_classes, n_rows = signs[0].shape[1], len(values[0])
     rows = np.arange(n_rows)
     shares = [[np.zeros(start.shape) for start in values] for _ in range(n_classes)]
-    first = np.column_stack([start.max(axis=1) for start in values])
+    first = sum(sign * start.max(axis=1)[:, None] for sign, start in zip(signs, values))
     support = sparsemax(first) > 0
     for left, right, pieces in _common_parts(values, slopes):
         score, slope = (
-            np.column_stack([one[rows, piece] for one, piece in zip(table, pieces)]) for table in (values, slopes)
+            sum(sign * one[rows, piece][:, None] for sign, one, piece in zip(signs, table, pieces))
+            for table in (values, slopes)
         )
         at = left
         # A class enters or leaves at most a few times between two kinks.
@@ -174,10 +190,11 @@ def shares_of_shared_votes(values: list[np.ndarray], slopes: list[np.ndarray]) -
             until, crossing = _next_crossing(score - limit[:, None], slope - drift[:, None], support, at)
             end = np.minimum(until, right)
             length = np.maximum(end - at, 0.0)
+            mean = support / size[:, None]
             for k in range(n_classes):
-                for j in range(n_classes):
-                    both = support[:, k] & support[:, j]
-                    shares[k][j][rows, pieces[j]] += np.where(both, length * ((k == j) - 1.0 / size), 0.0)
+                of_scores = (length * support[:, k])[:, None] * ((np.arange(n_classes) == k) - mean)
+                for g, piece in enumerate(pieces):
+                    shares[k][g][rows, piece] += (of_scores * signs[g]).sum(axis=1)
             inside = until < right
             if not inside.any():
                 break

@@ -1,10 +1,11 @@
-"""The nearest row whose weighted votes reach a threshold: branch and bound with a proof.
+"""The nearest row of a class under signed sums of maxima and votes of them: branch and bound with a proof.
 
-A node of the search restricts the options of some members, and the box of the rows. The concave bounds of the votes
-make it a convex problem: the nearest u at which their weighted sum reaches the threshold. It is solved by cutting
-planes, each a projection onto a few half-spaces, and every one of these projections is already a lower bound. A node is
-closed when its lower bound reaches the best row found. Otherwise it is branched: on an integer feature or a choice that
-has no allowed value, else by halving a box of few coordinates, or on the member whose bound is farthest from its vote.
+A node of the search restricts the options of some maxima and votes, and the box of the rows. The concave bounds of the
+votes make it a convex problem: the nearest u at which their sums reach what the class requires against each rival. It
+is solved by cutting planes, each a projection onto a few half-spaces, and every one of these projections is already a
+lower bound. A node is closed when its lower bound reaches the best row found. Otherwise it is branched: on an integer
+feature or a choice that has no allowed value, else by halving a box of few coordinates, or on what makes the bound of
+one vote exceed the vote most: a maximum with several pieces, or the lower limit of the vote.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ldep.explain._least_distance import (
     smaller_boxes,
 )
 from ldep.explain._projection import Outcome, Row
-from ldep.explain._relaxation import Bounds, Options, Rises, Votes
+from ldep.explain._relaxation import Bounds, Options, Point, Rises, Votes
 
 # A node is closed when it cannot improve the best distance by more than this share.
 PRECISION = 1e-6
@@ -47,10 +48,10 @@ DIRECTIONS = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """The last point of the cutting planes, the bounds of the votes there, the cuts, and whether they were enough."""
+    """The last point of the cutting planes, the bounds there, the cuts, and whether they were enough."""
 
     u: np.ndarray
-    votes: np.ndarray
+    point: Point
     G: np.ndarray
     h: np.ndarray
     reached: bool
@@ -59,10 +60,9 @@ class Answer:
 class Descent:
     """The best row so far, and how a nearer one is found without a proof."""
 
-    def __init__(self, row: Row, votes: Votes, weights: np.ndarray, threshold: float, time_limit: float):
-        self.row, self.votes, self.weights, self.threshold = row, votes, weights, threshold
-        self.all_votes = votes
-        self.deadline = Deadline.after(time_limit)
+    def __init__(self, row: Row, votes: Votes, steepness: np.ndarray, deadline: Deadline):
+        self.row, self.all_votes, self.steepness, self.deadline = row, votes, steepness, deadline
+        self.votes = votes  # of the pieces that count where better rows can be
         self.euclidean = row.domain.norm == "l2"
         self.order = count()  # of the nodes of a search
         self.best: np.ndarray | None = None
@@ -81,24 +81,23 @@ class Descent:
 
     def first_radius(self) -> float:
         """A radius within which no row of the class can be."""
-        gap = self.threshold - self.value(np.zeros((1, len(self.row.low))))[0]
-        steepest = float(self.weights @ self.all_votes.members.P_to_Q.max(axis=(1, 2)))
-        return gap / steepest if steepest > 0 else np.inf
+        missing = self.all_votes.shortfalls(np.zeros(len(self.row.low)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.where(missing > 0, missing / self.steepness, 0.0).max())
 
     def largest_radius(self) -> float:
         """A radius that contains the whole domain: finite if all features have bounds."""
         return self.length(np.maximum(np.abs(self.row.low), np.abs(self.row.high)))
 
-    def value(self, points: np.ndarray) -> np.ndarray:
-        """The weighted sum of the votes at each of some points."""
-        options = self.all_votes.all_options()
-        return np.array([self.weights @ np.clip(self.all_votes.at(u, options)[1], -1.0, 1.0) for u in points])
+    def wins(self, u: np.ndarray) -> bool:
+        """Whether the target class wins at u."""
+        return bool(self.all_votes.shortfalls(u).max() <= REACHED)
 
     def length(self, u: np.ndarray) -> float:
         return float(np.linalg.norm(u, ord=NORMS[self.row.domain.norm]))
 
     def offer(self, u: np.ndarray) -> bool:
-        """Keep u if it is the nearest so far. Its votes are known to reach the threshold."""
+        """Keep u if it is the nearest so far. The class is known to win there."""
         length = self.length(u)
         if length >= self.distance:
             return False
@@ -109,8 +108,12 @@ class Descent:
         """Find a near row: fix the pieces that are the largest at u, solve the convex problem that remains, repeat."""
         box = self.whole() if box is None else box
         for _ in range(20):
-            scores, lead = self.all_votes.at(u, self.all_votes.all_options())
-            fixed = self.all_votes.fixed(scores.argmax(axis=1), (lead < -1.0) & lowest)
+            values, votes = self.votes.at(u, self.votes.all_options())
+            low = votes < self.votes.contest.limit
+            if not lowest:
+                # The votes for the target must be able to rise.
+                low[:, self.votes.contest.target] = False
+            fixed = self.votes.fixed(values.argmax(axis=2), low)
             answer = self.solve(fixed, box, *self.no_cuts(), limit=200)
             if answer is not None and answer.reached and not is_allowed(self.row, answer.u):
                 box = rounded_box(self.row, box, answer.u)
@@ -145,9 +148,9 @@ class Descent:
             return
         for radius in self.first_radius() * GROWTH ** np.arange(GROWTHS):
             points = np.clip(radius * directions, self.row.low, self.row.high)
-            values = self.value(points)
-            if values.max() >= self.threshold:
-                self.descend(points[values.argmax()], lowest=True)
+            missing = [self.all_votes.shortfalls(u).max() for u in points]
+            if min(missing) <= 0:
+                self.descend(points[int(np.argmin(missing))], lowest=True)
             if self.best is not None or self.late():
                 return
 
@@ -157,17 +160,18 @@ class Descent:
     def solve(
         self, bounds: Bounds, box: Box, G: np.ndarray, h: np.ndarray, limit: int = CUTS_PER_NODE
     ) -> Answer | None:
-        """The nearest u of a box whose bounds reach the threshold, by cutting planes; None if the best is nearer."""
+        """The nearest u of a box at which the bounds are enough, by cutting planes; None if the best is nearer."""
         u = self.row.nearest_in_box(G, h, box) if len(h) else self.start(box)
         for _ in range(limit):
             if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
                 return None
-            votes, gradient = bounds.at(u, self.weights)
-            total = float(self.weights @ votes)
-            if total >= self.threshold - REACHED:
-                return Answer(u, votes, G, h, True)
-            G = np.vstack([G, gradient])
-            h = np.append(h, self.threshold - total + gradient @ u)
+            point = bounds.at(u)
+            violated = np.flatnonzero(point.shortfall > REACHED)
+            if not len(violated):
+                return Answer(u, point, G, h, True)
+            gradients = point.cuts(violated)
+            G = np.vstack([G, gradients])
+            h = np.append(h, point.shortfall[violated] + gradients @ u)
             u = self.row.nearest_in_box(G, h, box)
             if self.late():
                 break
@@ -177,49 +181,67 @@ class Descent:
                 G, h = G[active], h[active]
         if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
             return None
-        return Answer(u, bounds.at(u, self.weights)[0], G, h, False)
+        return Answer(u, bounds.at(u), G, h, False)
 
     def start(self, box: Box) -> np.ndarray | None:
         """The point of a box that is nearest to the row."""
         return None if (box[0] > box[1]).any() else np.clip(0.0, *box)
 
 
-# The bounds of a node are computed again where better rows can be, if that has shrunk to this share of its size.
+# The bounds of a node are computed again where better rows can be, if that has shrunk to this share of its size. Its
+# arrays are made narrower if this share of the pieces is left.
 SHRINK = 0.8
 # Where the search gives up if no row of the class is known.
 FARTHEST = 1e9
-# A box of few coordinates that are not narrow is halved, unless one member has this share of what the bounds exceed.
+# A box of few coordinates that are not narrow is halved, unless one vote has this share of what the bounds exceed.
 MOST_HALVED = 8
 NARROW = 1e-6
 DECISIVE = 0.3
+# What a lead counts of which the vote does not depend here, but may depend elsewhere in the node.
+TIE = 1e-6
 
 
 @dataclass
 class Node:
-    """What is left to the members, a box and half-spaces that contain all better rows, and the relaxed answer."""
+    """The options left, a box and half-spaces that contain all better rows, and the relaxed answer.
 
+    `votes` are those of the pieces that are left. `excess` is what the bound of each vote adds to the condition that
+    the relaxed answer fails most.
+    """
+
+    votes: Votes
     options: Options
     box: Box
     G: np.ndarray
     h: np.ndarray
     u: np.ndarray
     lower: float = 0.0
-    slack: np.ndarray | None = None
+    bounds: Bounds | None = None
+    excess: np.ndarray | None = None
 
 
 class RowSearch(Descent):
     """The search for one row, with a proof."""
 
-    def run(self) -> Outcome:
+    def approach(self) -> None:
+        """Find near rows, without a proof that they are the nearest."""
         origin = np.zeros(len(self.row.low))
-        if self.value(origin[None])[0] >= self.threshold and self.allowed_now():
-            return Outcome(self.row.x.copy(), 0.0, 0.0)
+        if self.all_votes.shortfalls(origin).max() <= 0 and self.allowed_now():
+            self.best, self.distance = self.row.x.copy(), 0.0
+            return
         if self.row.domain.discrete:
             self.descend_with_one_choice()
         self.descend(origin)
         if self.best is None:
             self.descend_from_samples()
-        if self.best is not None:
+
+    def prove(self, cutoff: float = np.inf) -> Outcome:
+        """The nearest row, with a bound; none if it is not nearer than the cutoff, and then the bound says so."""
+        if self.distance == 0:
+            return Outcome(self.best, 0.0, 0.0)
+        if self.distance >= cutoff:
+            self.best, self.distance = None, cutoff
+        if np.isfinite(self.distance):
             return self.outcome(self.within(self.distance))
         radius, lower = self.first_radius(), 0.0
         while np.isfinite(radius) and lower < self.largest_radius():
@@ -237,29 +259,35 @@ class RowSearch(Descent):
 
     def within(self, radius: float) -> float:
         """Search the ball; return a proven lower bound of the distance of every row of the class."""
-        if self.best is None:
-            self.distance = radius
+        self.distance = radius
         G, h = self.no_cuts()
-        origin = np.zeros(G.shape[1])
         self.votes = self.all_votes
         heap: list[tuple[float, int, Node]] = []
-        root = Node(self.votes.all_options(), self.whole(), G, h, origin)
-        rises = self.rises(root)
-        options = None if rises is None else self.votes.tighten(root.options, rises)
-        if options is not None:
-            self.votes, root.options = self.votes.without_dead(options)
+        root = Node(self.votes, self.votes.all_options(), self.whole(), G, h, np.zeros(G.shape[1]))
+        relaxed = self.relaxed(root)
+        if relaxed is not None:
+            root.votes, root.options = self.votes.without_dead(relaxed[0])
+            self.votes = root.votes
             self.push(heap, root)
         lower = np.inf
+        branched = 0
         while heap:
             lower, _, node = heapq.heappop(heap)
             if lower >= self.distance * (1.0 - PRECISION) or self.late():
                 break
+            if branched & (branched - 1) == 0:  # at the first node, and then at fewer and fewer
+                self.descend(node.u, lowest=True)
+            branched += 1
             self.branch(heap, node)
             lower = np.inf
         closed = self.distance * (1.0 - PRECISION) if self.best is not None else radius
-        if self.best is None:
-            self.distance = np.inf
+        self.votes = self.all_votes
         return min(lower, closed)
+
+    def relaxed(self, node: Node) -> tuple[Options, Bounds] | None:
+        """The options and bounds of a node where its better rows can be; None if there are none."""
+        rises = self.rises(node)
+        return None if rises is None else node.votes.relax(node.options, rises)
 
     def cap(self, u: np.ndarray) -> Cap:
         """Where all better rows of a node are whose relaxation has the answer u."""
@@ -271,10 +299,10 @@ class RowSearch(Descent):
     def rises(self, node: Node) -> Rises | None:
         """How much differences of pieces can rise where better rows of a node are; None if these are nowhere."""
         cap = self.cap(node.u)
-        if not self.votes.members.boxed:
-            return self.votes.members.rises(Where(cap))
+        if node.votes.pieces.differences is None:
+            return node.votes.pieces.rises(Where(cap))
         box = self.shrunk_box(node)
-        return None if (box[0] > box[1]).any() else self.votes.members.rises(Where(cap, box))
+        return None if (box[0] > box[1]).any() else node.votes.pieces.rises(Where(cap, box))
 
     def shrunk_box(self, node: Node) -> Box:
         """A box that contains all better rows of a node."""
@@ -284,63 +312,76 @@ class RowSearch(Descent):
     def push(self, heap, node: Node) -> None:
         """Solve the relaxation of a node, again in smaller caps as long as that helps; keep it if it is not closed."""
         while True:
-            cap, rises = self.cap(node.u), self.rises(node)
-            options = None if rises is None else self.votes.tighten(node.options, rises)
-            if rises is None or options is None:
+            cap, relaxed = self.cap(node.u), self.relaxed(node)
+            if relaxed is None:
                 return
-            answer = self.solve(self.votes.bounds(options, rises), node.box, node.G, node.h)
+            node.options, node.bounds = relaxed
+            answer = self.solve(node.bounds, node.box, node.G, node.h)
             if answer is None:
                 return
-            node.options, node.u, node.G, node.h = options, answer.u, answer.G, answer.h
+            node.u, node.G, node.h = answer.u, answer.G, answer.h
             node.lower = max(node.lower, self.length(answer.u))
-            votes = self.votes.clipped(self.votes.at(node.u, options)[1], options)
-            node.slack = self.weights * (answer.votes - votes)
-            allowed = is_allowed(self.row, node.u)
-            if allowed and self.value(node.u[None])[0] >= self.threshold - REACHED:
+            node.excess = self.excess(node, answer.point)
+            if is_allowed(self.row, node.u) and self.wins(node.u):
                 self.offer(node.u)
                 if answer.reached:
                     return
             if self.cap(node.u).squared_rim > SHRINK * cap.squared_rim:
                 break
+        if node.options.pieces.sum(axis=2).max() <= SHRINK * node.options.pieces.shape[2]:
+            node.votes, node.options = node.votes.without_dead(node.options)
         heapq.heappush(heap, (node.lower, next(self.order), node))
 
+    def excess(self, node: Node, point: Point) -> np.ndarray:
+        """What the bound of each vote adds to the condition of a rival that the relaxed answer fails most."""
+        contest = node.votes.contest
+        votes = node.votes.limited(node.votes.at(node.u, node.options)[1], node.options)
+        worst = int((contest.required - contest.sums(votes)).argmax())
+        return contest.importance(votes)[worst] * (point.votes - votes)
+
     def branch(self, heap, node: Node) -> None:
+        assert node.excess is not None
         if not is_allowed(self.row, node.u):
             for box in smaller_boxes(self.row, node.box, node.u):
-                self.push(heap, Node(node.options, box, node.G, node.h, node.u, node.lower))
+                self.push(heap, Node(node.votes, node.options, box, node.G, node.h, node.u, node.lower))
             return
-        if node.slack is None or node.slack.max() <= REACHED:
+        if node.excess.max() <= REACHED:
             # All bounds are exact: the cutting planes were stopped early, and go on.
             self.push(heap, node)
             return
-        if self.votes.members.boxed and node.slack.max() < DECISIVE * node.slack.sum():
+        if node.votes.pieces.differences is not None and node.excess.max() < DECISIVE * node.excess.sum():
             low, high = self.shrunk_box(node)
             if (high - low > NARROW).sum() <= MOST_HALVED:
                 k = int((high - low).argmax())
                 for box in halves(self.row, node.box, k, float(low[k] + high[k]) / 2.0):
-                    self.push(heap, Node(node.options, box, node.G, node.h, node.u, node.lower))
+                    self.push(heap, Node(node.votes, node.options, box, node.G, node.h, node.u, node.lower))
                 return
-        for options, G, h in self.split(node, int(node.slack.argmax())):
+        member, vote = np.unravel_index(int(node.excess.argmax()), node.excess.shape)
+        for options, G, h in self.split(node, int(member), int(vote)):
             rows = np.vstack([node.G, G]), np.append(node.h, h)
-            self.push(heap, Node(options, node.box, *rows, node.u, node.lower))
+            self.push(heap, Node(node.votes, options, node.box, *rows, node.u, node.lower))
 
-    def split(self, node: Node, k: int) -> list[tuple[Options, np.ndarray, np.ndarray]]:
+    def split(self, node: Node, member: int, vote: int) -> list[tuple[Options, np.ndarray, np.ndarray]]:
         """Two sets of options that together are those of the node, with half-spaces to which each can be confined."""
-        options, p, q = node.options, self.votes.p[k], self.votes.q[k]
-        P, Q = self.votes.members.P[k], self.votes.members.Q[k]
-        pieces, others = np.flatnonzero(options.pieces[k]), np.flatnonzero(options.others[k])
-        scores, lead = self.votes.at(node.u, options)
-        if options.lowest[k] and (lead[k] <= -1.0 or len(pieces) == 1):
-            below, above = self.no_cuts(), self.no_cuts()
-            if len(others) == 1:
-                below = Q[others] - P[pieces], 1.0 + p[pieces] - q[others]
-            if len(pieces) == 1:
-                above = P[pieces] - Q[others], -1.0 - p[pieces] + q[others]
-            return [(options.with_member(k, pieces=False), *below), (options.with_member(k, lowest=False), *above)]
-        second, first = scores[k].argsort()[-2:]
-        side, offset = (P[first] - P[second])[None], np.array([p[second] - p[first]])
-        numbers = np.arange(len(p))
+        options, contest = node.options, node.votes.contest
+        assert node.bounds is not None
+        values, votes = node.votes.at(node.u, options)
+        bounds = (node.bounds.A[member] @ node.u + node.bounds.a[member]).min(axis=1)
+        above = bounds - values[member, contest.convex].max(axis=1)
+        above[options.pieces[member, contest.convex].sum(axis=1) == 1] = 0.0
+        slopes = contest.unlimited(node.votes.leads(values))[1][member, vote] + TIE
+        by_maximum = slopes @ (contest.plus[member, vote] * above)
+        undecided = options.lowest[member, vote] and options.above[member, vote]
+        if undecided and (votes[member, vote] <= contest.limit or by_maximum.max() <= 0):
+            return [(options.with_vote((member, vote), lowest), *self.no_cuts()) for lowest in (True, False)]
+        maximum = int(contest.convex[by_maximum.argmax()])
+        scores, slopes = values[member, maximum], node.votes.pieces.slopes[member, maximum]
+        second, first = scores.argsort()[-2:]
+        at_row = node.votes.values[member, maximum]
+        side, offset = (slopes[first] - slopes[second])[None], np.array([at_row[second] - at_row[first]])
+        numbers = np.arange(len(scores))
+        place = (member, maximum)
         return [
-            (options.with_member(k, pieces=options.pieces[k] & (numbers != second)), side, offset),
-            (options.with_member(k, pieces=options.pieces[k] & (numbers != first)), -side, -offset),
+            (options.with_pieces(place, options.pieces[place] & (numbers != second)), side, offset),
+            (options.with_pieces(place, options.pieces[place] & (numbers != first)), -side, -offset),
         ]

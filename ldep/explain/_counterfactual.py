@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldep.explain._domain import Domain
-from ldep.explain._nearest import AverageSearch, SingleSearch
+from ldep.explain._nearest import SignedSearch, SingleSearch, has_regions, race
 from ldep.explain._projection import Outcome
 from ldep.model import FittedModel, class_numbers, lead
 
@@ -44,33 +44,45 @@ class Question(NamedTuple):
         others = [lead(decision, target, k) for k in range(len(self.classes)) if k != target]
         return np.min(others, axis=0) > self.model.rounding(X)
 
-    def search(self, target: int) -> SingleSearch | AverageSearch:
-        if self.model.votes:
-            return AverageSearch(self.model, target, self.domain, self.time_limit)
-        return SingleSearch(self.model, target, self.domain, self.time_limit)
+    def search(self, target: int) -> SingleSearch | SignedSearch:
+        search = SingleSearch if has_regions(self.model) else SignedSearch
+        return search(self.model, target, self.domain, self.time_limit)
 
 
-def check_searchable(model: FittedModel) -> None:
-    """Refuse a model whose nearest rows no search can find."""
-    if model.factors is not None:
-        raise ValueError(
-            f"The votes of several models on {model.n_classes} classes have no counterfactual and no certificate: "
-            "a vote that is shared among more than two classes has no bounds from which a proof could follow. Fit "
-            "LDEPClassifierCV(ensemble=False), or ask an LDEPClassifier."
-        )
+def outcomes_of(question: Question, X: np.ndarray, wanted: np.ndarray) -> dict[int, tuple[np.ndarray, list[Outcome]]]:
+    """For each class the rows that ask for it, and the nearest rows on the border of the class.
+
+    `wanted` says which classes each row asks for. Of several, only the nearest one counts.
+    """
+    asked = {target: np.flatnonzero(wanted[:, target]) for target in np.flatnonzero(wanted.any(axis=0)).tolist()}
+    model, domain, time_limit = question.model, question.domain, question.time_limit
+    if has_regions(model):
+        return {
+            target: (rows, SingleSearch(model, target, domain, time_limit).nearest(X[rows]))
+            for target, rows in asked.items()
+        }
+    searches = {target: SignedSearch(model, target, domain, time_limit) for target in asked}
+    found: dict[int, list[Outcome]] = {target: [] for target in asked}
+    for x, targets in zip(X, wanted):
+        entered = {target: searches[target] for target in np.flatnonzero(targets).tolist()}
+        for target, outcome in race(entered, x, time_limit).items():
+            found[target].append(outcome)
+    return {target: (rows, found[target]) for target, rows in asked.items()}
 
 
-def nearest_of(question: Question, X: np.ndarray, target: int, rows: np.ndarray) -> list[Outcome]:
-    """The nearest row of the target class for some rows, a hair inside its region where its border is not enough."""
-    search = question.search(target)
-    outcomes = search.nearest(X[rows])
-    inside = _step_inside(question, X[rows], outcomes, target)
-    answers = []
-    for x, outcome, z in zip(X[rows], outcomes, inside):
-        if outcome.z is not None and z is None:
-            z = _demand_margin(question, search, x, outcome, target)
-        distance = np.inf if z is None else float(question.domain.distance(z, x))
-        answers.append(Outcome(z, distance, min(outcome.bound, distance) if z is not None else outcome.bound))
+def nearest_of(question: Question, X: np.ndarray, wanted: np.ndarray) -> dict[int, tuple[np.ndarray, list[Outcome]]]:
+    """The same, a hair inside the class where its border is not enough."""
+    answers: dict[int, tuple[np.ndarray, list[Outcome]]] = {}
+    for target, (rows, outcomes) in outcomes_of(question, X, wanted).items():
+        search = question.search(target)
+        inside = _step_inside(question, X[rows], outcomes, target)
+        answers[target] = rows, []
+        for x, outcome, z in zip(X[rows], outcomes, inside):
+            if outcome.z is not None and z is None:
+                z = _demand_margin(question, search, x, outcome, target)
+            distance = np.inf if z is None else float(question.domain.distance(z, x))
+            bound = outcome.bound if z is None else min(outcome.bound, distance)
+            answers[target][1].append(Outcome(z, distance, bound))
     return answers
 
 
@@ -105,14 +117,15 @@ def _demand_margin(question: Question, search, x: np.ndarray, outcome: Outcome, 
 
 def radii(question: Question, X: np.ndarray) -> np.ndarray:
     """For each row a radius within which no allowed row has another class."""
-    current = question.predict(X)
     smallest = np.full(len(X), np.inf)
-    for target in range(len(question.classes)):
-        rows = np.flatnonzero(current != target)
-        if len(rows):
-            bounds = [outcome.bound for outcome in question.search(target).nearest(X[rows])]
-            smallest[rows] = np.minimum(smallest[rows], bounds)
+    for rows, outcomes in outcomes_of(question, X, _others(question, X)).values():
+        smallest[rows] = np.minimum(smallest[rows], [outcome.bound for outcome in outcomes])
     return smallest * (1.0 - ROUNDING)
+
+
+def _others(question: Question, X: np.ndarray) -> np.ndarray:
+    """Which classes each row does not have, one column per class."""
+    return np.arange(len(question.classes)) != question.predict(X)[:, None]
 
 
 def counterfactuals(question: Question, X: np.ndarray, targets: np.ndarray | None) -> tuple[np.ndarray, list[Outcome]]:
@@ -121,19 +134,15 @@ def counterfactuals(question: Question, X: np.ndarray, targets: np.ndarray | Non
     `targets` has the number of the class to reach, one per row; None is the nearest of the other classes.
     """
     question.domain.check_rows(X)
-    current = question.predict(X)
+    wanted = _others(question, X)
     reached = np.full(len(X), -1)
     best: list[Outcome | None] = [None] * len(X)
-    for target in range(len(question.classes)):
-        if targets is None:
-            rows = np.flatnonzero(current != target)
-        else:
-            rows = np.flatnonzero((targets == target) & (current != target))
-            for row in np.flatnonzero((targets == target) & (current == target)):
-                reached[row], best[row] = target, Outcome(X[row], 0.0, 0.0)
-        if not len(rows):
-            continue
-        for row, outcome in zip(rows, nearest_of(question, X, target, rows)):
+    if targets is not None:
+        wanted &= np.arange(len(question.classes)) == targets[:, None]
+        for row in np.flatnonzero(~wanted.any(axis=1)):
+            reached[row], best[row] = targets[row], Outcome(X[row], 0.0, 0.0)
+    for target, (rows, outcomes) in nearest_of(question, X, wanted).items():
+        for row, outcome in zip(rows, outcomes):
             known = best[row]
             if known is None:
                 reached[row], best[row] = target, outcome
@@ -141,9 +150,9 @@ def counterfactuals(question: Question, X: np.ndarray, targets: np.ndarray | Non
             nearer = outcome if outcome.distance < known.distance else known
             reached[row] = target if nearer is outcome else reached[row]
             best[row] = Outcome(nearer.z, nearer.distance, min(known.bound, outcome.bound))
-    outcomes = [outcome for outcome in best if outcome is not None]
-    _refuse_impossible(question, X, reached, outcomes)
-    return reached, outcomes
+    complete = [outcome for outcome in best if outcome is not None]
+    _refuse_impossible(question, X, reached, complete)
+    return reached, complete
 
 
 def _refuse_impossible(question: Question, X: np.ndarray, reached: np.ndarray, outcomes: list[Outcome]) -> None:
@@ -153,11 +162,15 @@ def _refuse_impossible(question: Question, X: np.ndarray, reached: np.ndarray, o
         return
     row, domain = missing[0], question.domain
     target = question.classes.tolist()[reached[row]] if reached[row] >= 0 else None
-    whole = _without_limits(domain)
-    if nearest_of(question._replace(domain=whole), X, reached[row], np.array([row]))[0].z is None:
+    wanted = np.arange(len(question.classes))[None] == reached[row]
+
+    def exists(allowed: Domain) -> bool:
+        ((_, (outcome,)),) = nearest_of(question._replace(domain=allowed), X[[row]], wanted).values()
+        return outcome.z is not None
+
+    if not exists(_without_limits(domain)):
         raise ValueError(f"The model never predicts the class {target!r}, so that no row has it.")
-    bounded = _without_limits(domain, lower=domain.lower, upper=domain.upper)
-    if nearest_of(question._replace(domain=bounded), X, reached[row], np.array([row]))[0].z is None:
+    if not exists(_without_limits(domain, lower=domain.lower, upper=domain.upper)):
         raise ValueError(f"No row within the bounds has the class {target!r}: widen them.")
 
 

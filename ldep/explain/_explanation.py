@@ -1,11 +1,12 @@
 """Why a row has its decision value: the exact share of each feature.
 
-In the region where the pieces i of class k and j of class l are active, the lead of k over l is affine:
+A score is a sum of maxima with signs. Where one piece of each maximum is active, w_g . x + c_g, the lead of the class k
+over the class l is affine, with the differences D_g = C_kg - C_lg of the signs:
 
-    s_k(x) - s_l(x) = (w_ki - w_lj) . x + (c_ki - c_lj).
+    s_k(x) - s_l(x) = sum over g of D_g (w_g . x + c_g).
 
-The contribution of feature f is (w_kif - w_ljf) x_f, the bias is c_ki - c_lj, and they sum to the lead, with nothing
-left over and nothing approximated. With two classes the lead of the second over the first is tau.
+The contribution of feature f is the sum of D_g w_gf x_f, the bias is the sum of D_g c_g, and they sum to the lead, with
+nothing left over and nothing approximated. With two classes the lead of the second over the first is tau.
 
 Where members vote, the vote is the lead made smaller: clipped, or by the sparsemax. All shares of the member are made
 smaller by the same factor, so that they sum to its vote, and the mean of the shares over the members sums to the mean
@@ -46,9 +47,9 @@ class Explanation:
     label, rival : ndarray of shape (n_samples,) or None
         The two classes that are compared. With two classes these are the second and the first one, unless another pair
         was asked for. `attribute` does not compare.
-    label_piece, rival_piece : ndarray of shape (n_samples,) or (n_samples, n_members), or None
-        Their active pieces; one column per member when several vote. With two classes these are the pieces of the
-        dilation and of the erosion.
+    label_piece, rival_piece : ndarray of shape (n_samples,) or (n_samples, n_pieces), or None
+        Their active pieces: one per maximum in the score of the class, for each member in turn; a table if that is more
+        than one. With two classes these are the pieces of the dilation and of the erosion.
     frame : DataFrame or None
         The rows as the user has them, if that is a pandas or polars DataFrame.
     """
@@ -156,7 +157,9 @@ def explain(model: FittedModel, rows: Any, pair: tuple[int, int] | None, names: 
     if model.factors is not None:
         contributions, bias = _with_factors(contributions, bias, model.factors, open_votes(total), label, rival)
     bias -= model.thresholds[label] - model.thresholds[rival]
-    label_piece, rival_piece = (np.column_stack(column) if model.votes else column[0] for column in zip(*pieces))
+    label_piece, rival_piece = (np.column_stack(column) for column in zip(*pieces))
+    if not model.votes and label_piece.shape[1] == 1:
+        label_piece, rival_piece = label_piece[:, 0], rival_piece[:, 0]
     decision = contributions.sum(axis=1) + bias
     return Explanation(contributions, bias, decision, rows, names, label, rival, label_piece, rival_piece)
 
@@ -164,23 +167,30 @@ def explain(model: FittedModel, rows: Any, pair: tuple[int, int] | None, names: 
 def compare(member: Maxima, rows: Any, label: np.ndarray, rival: np.ndarray) -> Comparison:
     """The shares of the features in the lead of one class over another, under one member."""
     X, offsets = member.from_origin(rows)
-    every = np.arange(X.shape[0])
-    active = np.array([(X @ w.T + c).argmax(axis=1) for w, c in zip(member.slopes, offsets)])
-    label_piece, rival_piece = active[label, every], active[rival, every]
-    # Positions of the two pieces among those of all classes.
-    first = np.cumsum([0, *member.sizes[:-1]])
-    won, lost = first[label] + label_piece, first[rival] + rival_piece
-    bias = np.concatenate(offsets)
-    return Comparison(_shares(X, np.vstack(member.slopes), won, lost), bias[won] - bias[lost], label_piece, rival_piece)
+    active = np.column_stack([(X @ w.T + c).argmax(axis=1) for w, c in zip(member.slopes, offsets)])
+    # Positions of the active pieces among those of all maxima.
+    places = active + np.cumsum([0, *member.sizes[:-1]])
+    counts = member.signs[label] - member.signs[rival]
+    bias = (counts * np.concatenate(offsets)[places]).sum(axis=1)
+    shares = _shares(X, np.vstack(member.slopes), places, counts)
+    return Comparison(shares, bias, _own_pieces(member, active, label), _own_pieces(member, active, rival))
 
 
-def _shares(X, slopes: np.ndarray, won: np.ndarray, lost: np.ndarray):
-    """(w_p - w_q) x_f for the pieces p and q of each row and every feature f; sparse where X is."""
+def _own_pieces(member: Maxima, active: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """The active pieces of the maxima in the score of the class of each row; -1 where another class has more."""
+    own = [np.flatnonzero(signs) for signs in member.signs]
+    longest = max(map(len, own))
+    places = np.array([np.pad(part, (0, longest - len(part)), constant_values=-1) for part in own])[label]
+    return np.where(places >= 0, np.take_along_axis(active, places, axis=1), -1)
+
+
+def _shares(X, slopes: np.ndarray, places: np.ndarray, counts: np.ndarray):
+    """The sum of counts_g w_g x_f for the pieces of each row and every feature f; sparse where X is."""
     if not sparse.issparse(X):
-        return (slopes[won] - slopes[lost]) * X
+        return sum(count[:, None] * slopes[place] for count, place in zip(counts.T, places.T)) * X
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    difference = slopes[won[row], X.indices] - slopes[lost[row], X.indices]
-    return sparse.csr_array((X.data * difference, X.indices, X.indptr), shape=X.shape)
+    slope = sum(count[row] * slopes[place[row], X.indices] for count, place in zip(counts.T, places.T))
+    return sparse.csr_array((X.data * slope, X.indices, X.indptr), shape=X.shape)
 
 
 def _shrinkage(voted: np.ndarray, decided: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ldep._utils import check_rows, feature_names, is_frame, like_input
 from ldep.explain._attribution import GlobalExplanation, attribute, overview
-from ldep.explain._counterfactual import Counterfactuals, Question, check_searchable, counterfactuals, radii
+from ldep.explain._counterfactual import Counterfactuals, Question, counterfactuals, radii
 from ldep.explain._domain import make_domain
 from ldep.explain._explanation import Explanation, explain, pair_numbers, with_labels
 from ldep.model import FittedModel
@@ -27,9 +27,9 @@ class ExactAnswers:
 
         With two classes and the active pieces i and j, tau is (w_i - m_j) . x + (c_i - d_j): feature f contributes
         (w_if - m_jf) x_f, the bias is c_i - d_j, and they sum to `decision_function(X)`. For a pair of classes (k, l)
-        the same holds of s_k - s_l and the active pieces of k and l. Features with a large offset are measured from
-        the centre of the model instead of 0: they contribute (w_if - m_jf) (x_f - center_f). Sparse rows are always
-        measured from 0.
+        the same holds of s_k - s_l and the active pieces of all maxima in it. Features with a large offset are measured
+        from the centre of the model instead of 0: they contribute (w_if - m_jf) (x_f - center_f). Sparse rows are
+        always measured from 0.
 
         Where several models vote, the contributions to the decision value of a model are scaled down by the same
         factor if that exceeds its vote, so that they sum to the vote. The result is the weighted mean over the models,
@@ -88,8 +88,8 @@ class ExactAnswers:
             Nominal features. A dict gives the allowed values of a column: `{"sex": [0, 1]}`, or of several columns
             together: `{("a", "b"): [(1, 0), (0, 1)]}`. A list names groups of one-hot columns, of which one is 1.
         time_limit : float, default=1.0
-            Seconds per row for averages of models, and for integer features and categories. When they are over, the
-            answer comes with its bound and gap. The answer of a single model without them is always proven.
+            Seconds per row. When they are over, the answer comes with its bound and gap. A single model of two classes
+            without integer features and categories needs milliseconds, and is always proven.
 
         Returns
         -------
@@ -128,8 +128,8 @@ class ExactAnswers:
         Returns
         -------
         radius : ndarray of shape (n_samples,)
-            Exact for a single model: just beyond it the class changes. For an average it is a proven lower bound, which
-            is exact unless the time limit was reached. Infinite where no row has another class.
+            A proven lower bound, which is exact unless the time limit was reached: just beyond it the class changes.
+            Infinite where no row has another class.
         """
         rows, question = self._question(X, time_limit, norm=norm, scale=scale, frozen=frozen, bounds=bounds)
         return radii(question, rows)
@@ -190,7 +190,6 @@ class ExactAnswers:
         rows = check_rows(self, X)
         if not time_limit > 0:
             raise ValueError(f"time_limit={time_limit} must be positive.")
-        check_searchable(self.model_)
         domain = make_domain(feature_names(self), **allowed)
         return rows, Question(self.model_, self.model_.decision, self.classes_, domain, time_limit)
 

@@ -1,24 +1,33 @@
 """The nearest row of a class.
 
-Under one member it is the best of one projection per region, with the hopeless ones skipped. Under members that vote it
-is found by branch and bound.
+Under one member with one maximum per class it is the best of one projection per region, with the hopeless ones skipped.
+Under other signs, and under members that vote, it is found by branch and bound.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from ldep.explain._branch_and_bound import RowSearch
+from ldep.explain._contest import Contest
 from ldep.explain._domain import DUAL_NORMS, Domain
 from ldep.explain._least_distance import Deadline, OutOfTime
 from ldep.explain._projection import Outcome, Row
 from ldep.explain._regions import Regions
-from ldep.explain._relaxation import Members, Votes, padded
+from ldep.explain._relaxation import Pieces, Votes, pad_maxima
 from ldep.model import FittedModel
 
 
+def has_regions(model: FittedModel) -> bool:
+    """Whether a class is predicted in a union of a few polyhedra: one member, and one maximum per class."""
+    return not model.votes and np.array_equal(model.members[0].signs, np.eye(model.n_classes))
+
+
 class SingleSearch:
-    """Finds the nearest row of the target class under a model with one member.
+    """Finds the nearest row of the target class under one member with one maximum per class.
 
     The time limit matters only if the domain has integer features or choices. Without them a row takes milliseconds.
     """
@@ -88,34 +97,50 @@ class SingleSearch:
 MOST_BOXED = 8
 
 
-class AverageSearch:
-    """Finds the nearest row of the target class, 0 or 1, under members of two classes that vote."""
+class SignedSearch:
+    """Finds the nearest row of the target class under signed sums of maxima, and votes of them."""
 
     def __init__(self, model: FittedModel, target: int, domain: Domain, time_limit: float):
-        self.model, self.target, self.domain, self.time_limit = model, target, domain, time_limit
-        self.threshold = model.threshold if target == 1 else -model.threshold
+        self.members, self.domain, self.time_limit = model.members, domain, time_limit
         self.free = np.flatnonzero(~domain.frozen)
         scale = domain.scale[self.free]
-
-        def norm(slopes: np.ndarray) -> np.ndarray:
-            return np.linalg.norm(slopes, ord=DUAL_NORMS[domain.norm], axis=-1)
-
-        P, Q = ([member.slopes[k][:, self.free] * scale for member in model.members] for k in (target, 1 - target))
+        slopes = [[w[:, self.free] * scale for w in member.slopes] for member in model.members]
         boxed = domain.discrete or len(self.free) <= MOST_BOXED
-        self.members = Members.of(P, Q, norm, boxed)
+        self.pieces = Pieces.of(slopes, DUAL_NORMS[domain.norm], boxed)
+        contest = Contest.of(model, target)
+        steepness = contest.steepness(self.pieces.sizes(contest))
+        if not model.votes:
+            # Scores have any size; what they lack is measured as a distance.
+            units = np.where(steepness > 0, steepness, 1.0)
+            contest, steepness = contest.in_units(units), steepness / units
+        self.contest, self.steepness = contest, steepness
 
-    def nearest(self, X: np.ndarray) -> list[Outcome]:
-        """The nearest row for each row of X: proven, or the best that was found in time."""
-        return [self._search(x, 0.0).run() for x in X]
+    def around(self, x: np.ndarray, deadline: Deadline, margin: float = 0.0) -> RowSearch:
+        """The search around one row. With a margin, the votes must exceed what is required by it."""
+        values = pad_maxima([[value[0] for value in member.values(x[None])] for member in self.members])[0]
+        contest = replace(self.contest, required=self.contest.required + margin)
+        return RowSearch(Row.of(x, self.domain), Votes(self.pieces, values, contest), self.steepness, deadline)
 
     def inside(self, x: np.ndarray, z: np.ndarray, margin: float) -> np.ndarray | None:
-        """The nearest row whose votes exceed the threshold by the margin, with the pieces that are active at z."""
-        search = self._search(x, margin)
+        """The nearest row whose votes exceed what is required by the margin, with the pieces that are active at z."""
+        search = self.around(x, Deadline.after(self.time_limit), margin)
         search.descend((z - x)[self.free] / self.domain.scale[self.free], lowest=True)
         return search.best
 
-    def _search(self, x: np.ndarray, margin: float) -> RowSearch:
-        scores = [member.values(x[None]) for member in self.model.members]
-        p, q = (padded([score[k][0] for score in scores])[0] for k in (self.target, 1 - self.target))
-        votes = Votes(self.members, p, q)
-        return RowSearch(Row.of(x, self.domain), votes, self.model.weights, self.threshold + margin, self.time_limit)
+
+def race(searches: Mapping[int, SignedSearch], x: np.ndarray, time_limit: float) -> dict[int, Outcome]:
+    """The nearest row of each of some classes, where only the nearest of all counts.
+
+    The class with the nearest row that is easily found comes first. The others are searched up to the distance of the
+    best, and have no row if it is not nearer.
+    """
+    deadline = Deadline.after(time_limit)
+    around = {target: search.around(x, deadline) for target, search in searches.items()}
+    for search in around.values():
+        search.approach()
+    best, outcomes = np.inf, {}
+    for place, target in enumerate(sorted(around, key=lambda target: around[target].distance)):
+        around[target].deadline = Deadline.after(deadline.left / (len(around) - place))
+        outcomes[target] = around[target].prove(best)
+        best = min(best, outcomes[target].distance)
+    return outcomes

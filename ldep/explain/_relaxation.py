@@ -1,265 +1,352 @@
-"""Concave bounds of the votes of an average of models, where better rows can be.
+"""Concave bounds of what makes a class win, where better rows can be.
 
-For a target class, the vote of a member is max_i p_i(u) - max_j q_j(u), clipped to [-1, 1], where the p_i are its
-pieces of the target class and the q_j those of the other, as affine functions of u. The second maximum and the upper
-clip are concave, which is what a nearest-point problem needs. The first maximum and the lower clip are convex. They are
-bounded from above:
+A vote is an increasing concave function of leads, and a lead is a sum of maxima with signs (`ldep.explain._contest`).
+Maxima with a negative sign are concave, which is what a nearest-point problem needs. Those with a positive sign, and
+the lower limit of votes, are convex. They are bounded from above:
 
 - max_i p_i(u) <= alpha . u + max_i(b_i + max_u (a_i - alpha) . u) for every slope alpha, where p_i(u) = a_i . u + b_i;
-- max(-1, y) by its chord on the interval of y.
+- max(limit, y) by its chord on the interval of y.
 
-Branching on a member leaves it fewer pieces p_i, or decides the lower clip, until its bound is exact. Arrays have one
-row per member, and are padded where members have different numbers of pieces.
+Branching leaves a maximum fewer pieces p_i, or decides about the limit of a vote, until the bounds are exact. Arrays
+have one row per member and maximum, and are padded where maxima have different numbers of pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
-from ldep.explain._least_distance import Where
+from ldep.explain._contest import Contest
+from ldep.explain._domain import DUAL_NORMS
+from ldep.explain._least_distance import Cap, Where
 
 
 @dataclass(frozen=True)
-class Members:
-    """The pieces of all members for one target class, in the coordinates u: slopes, and norms of differences."""
+class Pieces:
+    """The slopes of all pieces of all members in the coordinates u, of shape (n_members, n_maxima, n_pieces, n).
 
-    P: np.ndarray
-    Q: np.ndarray
-    has_P: np.ndarray
-    has_Q: np.ndarray
-    P_to_P: np.ndarray
-    Q_to_Q: np.ndarray
-    P_to_Q: np.ndarray
-    norm: Callable[[np.ndarray], np.ndarray]
-    boxed: bool
+    `norms` are the dual norms of the differences of slopes of the same maximum, `order` the order of that norm. If
+    boxes count, the differences themselves are kept.
+    """
+
+    slopes: np.ndarray
+    present: np.ndarray
+    norms: np.ndarray
+    order: float
+    differences: np.ndarray | None
 
     @classmethod
-    def of(cls, P: list[np.ndarray], Q: list[np.ndarray], norm, boxed: bool) -> Members:
-        (all_P, has_P), (all_Q, has_Q) = padded(P), padded(Q)
+    def of(cls, slopes: Sequence[Sequence[np.ndarray]], order: float, boxed: bool) -> Pieces:
+        table, present = pad_maxima(slopes)
+        metric = {1: "cityblock", 2: "euclidean", np.inf: "chebyshev"}[order]
+        norms = np.array([[cdist(one, one, metric) for one in member] for member in table])
+        differences = table[:, :, :, None] - table[:, :, None] if boxed else None
+        return cls(table, present, norms, order, differences)
 
-        def between(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-            return norm(one[:, :, None] - other[:, None])
+    def norm(self, slopes: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(slopes, ord=self.order, axis=-1)
 
-        distances = between(all_P, all_P), between(all_Q, all_Q), between(all_P, all_Q)
-        return cls(all_P, all_Q, has_P, has_Q, *distances, norm, boxed)
-
-    @cached_property
-    def differences(self) -> tuple[np.ndarray | None, ...]:
-        """Differences of slopes: within P, within Q, between P and Q. They are needed if boxes count."""
-        pairs = (self.P, self.P), (self.Q, self.Q), (self.P, self.Q)
-        return tuple(one[:, :, None] - other[:, None] if self.boxed else None for one, other in pairs)
+    def sizes(self, contest: Contest) -> np.ndarray:
+        """For each maximum a bound of its slope; if the signs of leads sum to 0, from the mean slope of its member."""
+        mean = np.zeros((len(self.slopes), 1, 1, self.slopes.shape[-1]))
+        if not contest.signs.sum(axis=-1).any():
+            count = self.present.sum(axis=(1, 2))[:, None]
+            mean = (self.slopes.sum(axis=(1, 2)) / count)[:, None, None]
+        return np.where(self.present, self.norm(self.slopes - mean), 0.0).max(axis=2)
 
     def rises(self, where: Where) -> Rises:
         """How much differences of pieces can rise in the place where better rows are."""
-        along_P, along_Q = self.P @ where.cap.axis, self.Q @ where.cap.axis
-        within_P, within_Q, between = self.differences
-        ahead = along_P[:, :, None] - along_Q[:, None]
-        return Rises(
-            where,
-            along_P,
-            where.rise(within_P, self.P_to_P, along_P[:, :, None] - along_P[:, None]),
-            where.rise(within_Q, self.Q_to_Q, along_Q[:, :, None] - along_Q[:, None]),
-            where.rise(between, self.P_to_Q, ahead),
-            where.rise(None if between is None else -between, self.P_to_Q, -ahead),
-        )
+        along = self.slopes @ where.cap.axis
+        return Rises(where, along, where.rise(self.differences, self.norms, along[..., :, None] - along[..., None, :]))
+
+    def kept(self, keep: np.ndarray, present: np.ndarray) -> Pieces:
+        """The pieces in these places."""
+        rows, columns = keep[..., :, None], keep[..., None, :]
+
+        def pairs(table: np.ndarray) -> np.ndarray:
+            return np.take_along_axis(np.take_along_axis(table, rows, axis=2), columns, axis=3)
+
+        differences = None
+        if self.differences is not None:
+            k, g = np.ogrid[: len(keep), : keep.shape[1]]
+            differences = self.differences[k[..., None, None], g[..., None, None], rows, columns]
+        slopes = np.take_along_axis(self.slopes, rows, axis=2)
+        return Pieces(slopes, present, pairs(self.norms), self.order, differences)
 
 
 @dataclass(frozen=True)
 class Rises:
-    """Bounds of the rises of p_i - p_j, q_i - q_j, p_i - q_j and q_j - p_i, and the slopes p along the axis."""
+    """Slopes of pieces along the axis of the place, and bounds of the rises of p_i - p_j there."""
 
     where: Where
-    along_P: np.ndarray
-    P_to_P: np.ndarray
-    Q_to_Q: np.ndarray
-    P_to_Q: np.ndarray
-    Q_to_P: np.ndarray
+    along: np.ndarray
+    between: np.ndarray
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a node of the search leaves to the members, one row of each mask per member.
+    """What a node of the search leaves open.
 
-    Any of `pieces`, of the target class, may be the largest; of `others`, of the other class, the largest counts;
-    `lowest` says whether the vote may be that of the lower clip.
+    Any of `pieces` may be the largest of its maximum. A vote may be that of its leads if `above`, and the lowest one if
+    `lowest`.
     """
 
     pieces: np.ndarray
-    others: np.ndarray
+    above: np.ndarray
     lowest: np.ndarray
 
-    def with_member(self, k: int, pieces=None, lowest: bool | None = None) -> Options:
-        """The same, with other options of one member."""
-        changed = replace(self, pieces=self.pieces.copy(), lowest=self.lowest.copy())
-        if pieces is not None:
-            changed.pieces[k] = pieces
-        if lowest is not None:
-            changed.lowest[k] = lowest
+    def with_pieces(self, place: tuple[int, int], pieces: np.ndarray) -> Options:
+        """The same, with other pieces of one maximum."""
+        changed = replace(self, pieces=self.pieces.copy())
+        changed.pieces[place] = pieces
+        return changed
+
+    def with_vote(self, place: tuple[int, int], lowest: bool) -> Options:
+        """The same, where one vote is the lowest one, or is not."""
+        changed = replace(self, above=self.above.copy(), lowest=self.lowest.copy())
+        changed.lowest[place], changed.above[place] = lowest, not lowest
         return changed
 
 
 @dataclass(frozen=True)
 class Votes:
-    """The votes around one row: the members, and the values p and q of their pieces at the row."""
+    """The votes around one row: the pieces, their values at the row, and what the votes are for."""
 
-    members: Members
-    p: np.ndarray
-    q: np.ndarray
+    pieces: Pieces
+    values: np.ndarray
+    contest: Contest
 
     def all_options(self) -> Options:
-        """What the members have before the search."""
-        return Options(self.members.has_P, self.members.has_Q, np.ones(len(self.p), dtype=bool))
+        """What is open before the search."""
+        every = np.ones(self.contest.signs.shape[:2], dtype=bool)
+        return Options(self.pieces.present, every, every & np.isfinite(self.contest.limit))
 
     def at(self, u: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
-        """The values of the pieces of the target class at u, and each member's lead, within the options."""
-        scores = np.where(options.pieces, self.members.P @ u + self.p, -np.inf)
-        others = np.where(options.others, self.members.Q @ u + self.q, -np.inf)
-        return scores, scores.max(axis=1) - others.max(axis=1)
+        """The values of the pieces at u, and the votes without their lower limit, within the options."""
+        values = np.where(options.pieces, self.pieces.slopes @ u + self.values, -np.inf)
+        return values, self.contest.unlimited(self.leads(values))[0]
 
-    def clipped(self, lead: np.ndarray, options: Options) -> np.ndarray:
-        """Votes with these leads."""
-        return np.clip(lead, np.where(options.lowest, -1.0, -np.inf), 1.0)
+    def leads(self, values: np.ndarray) -> np.ndarray:
+        """The leads, from the values of the pieces."""
+        largest = values.max(axis=2)
+        return self.contest.leads(largest[:, self.contest.convex], largest[:, self.contest.concave])
+
+    def limited(self, votes: np.ndarray, options: Options) -> np.ndarray:
+        """The votes with their lower limit."""
+        limit = self.contest.limit
+        return np.where(options.above, np.where(options.lowest, np.maximum(votes, limit), votes), limit)
+
+    def shortfalls(self, u: np.ndarray) -> np.ndarray:
+        """How much the target class needs to beat each rival at u; it wins where none is positive."""
+        options = self.all_options()
+        votes = self.limited(self.at(u, options)[1], options)
+        return self.contest.required - self.contest.sums(votes)
 
     def without_dead(self, options: Options) -> tuple[Votes, Options]:
         """The same votes with narrower arrays, for the pieces that the options leave."""
-        m, keep_P, keep_Q = self.members, _places(options.pieces), _places(options.others)
-        row = np.arange(len(self.p))[:, None]
-        pairs = row[:, None], keep_P[:, :, None], keep_Q[:, :, None]
-        smaller = Members(
-            m.P[row, keep_P],
-            m.Q[row, keep_Q],
-            options.pieces[row, keep_P],
-            options.others[row, keep_Q],
-            m.P_to_P[pairs[0], pairs[1], keep_P[:, None]],
-            m.Q_to_Q[pairs[0], pairs[2], keep_Q[:, None]],
-            m.P_to_Q[pairs[0], pairs[1], keep_Q[:, None]],
-            m.norm,
-            m.boxed,
-        )
-        left = Options(smaller.has_P, smaller.has_Q, options.lowest)
-        return Votes(smaller, self.p[row, keep_P], self.q[row, keep_Q]), left
+        keep = _places(options.pieces)
+        present = np.take_along_axis(options.pieces, keep, axis=2)
+        values = np.take_along_axis(self.values, keep, axis=2)
+        smaller = replace(self, pieces=self.pieces.kept(keep, present), values=values)
+        return smaller, replace(options, pieces=present)
 
-    def tighten(self, options: Options, rises: Rises) -> Options | None:
-        """Drop what cannot be the largest there; None if a member has nothing left."""
-        others = options.others & ~_dominated(self.q, rises.Q_to_Q, options.others)
-        pieces = options.pieces & ~_dominated(self.p, rises.P_to_P, options.pieces)
-        low, high = self._leads(others, rises)
-        pieces = pieces & (high > -1.0)
-        lowest = options.lowest & (np.where(pieces, low, -np.inf).max(axis=1) < -1.0)
-        if not (pieces.any(axis=1) | lowest).all():
+    def relax(self, options: Options, rises: Rises) -> tuple[Options, Bounds] | None:
+        """What the options leave there, and concave bounds of the votes; None if the class cannot win there."""
+        pieces = options.pieces & ~_dominated(self.values, rises.between, options.pieces)
+        A, a = self._above_maxima(pieces, rises)
+        low, high = self._intervals(A, a, pieces, rises.where)
+        limit = self.contest.limit
+        above, lowest = options.above & (high > limit), options.lowest & (low < limit)
+        if not (above | lowest).all():
             return None
-        return Options(pieces, others, lowest)
-
-    def _leads(self, others: np.ndarray, rises: Rises) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the lead of each piece over all others."""
-        lead = self.p[:, :, None] - self.q[:, None]
-        low = np.where(others[:, None], lead - rises.Q_to_P, np.inf)
-        high = np.where(others[:, None], lead + rises.P_to_Q, np.inf)
-        return low.min(axis=2), high.min(axis=2)
-
-    def bounds(self, options: Options, rises: Rises) -> Bounds:
-        """Concave bounds of the votes there."""
-        A, a = self._above_maximum(options.pieces, rises)
-        factor, shift = np.ones(len(A)), np.zeros(len(A))
-        lows, highs = self._leads(options.others, rises)
-        low = np.where(options.pieces, lows, -np.inf).max(axis=1)
-        high = np.minimum(np.where(options.pieces, highs, -np.inf).max(axis=1), 1.0)
-        chord = options.lowest & (low < -1.0) & options.pieces.any(axis=1)
-        factor[chord] = (high[chord] + 1.0) / (high[chord] - low[chord])
-        shift[chord] = -1.0 - factor[chord] * low[chord]
-        return self._with_lowest(Bounds(A, a, self.members.Q, self._masked_q(options), factor, shift), options)
+        options = Options(pieces, above, lowest)
+        highest = np.where(above, np.maximum(high, limit), limit)
+        required = self.contest.required
+        if (self.contest.sums(highest) < required - HOPELESS * (1.0 + np.abs(required))).any():
+            return None
+        factor, shift = np.ones(low.shape), np.zeros(low.shape)
+        chord = above & lowest
+        factor[chord] = (high[chord] - limit) / (high[chord] - low[chord])
+        shift[chord] = limit - factor[chord] * low[chord]
+        convex = self.contest.convex
+        return options, self._bounds(A[:, convex], a[:, convex], options, factor, shift)
 
     def fixed(self, pieces: np.ndarray, lowest: np.ndarray) -> Bounds:
-        """The votes if one piece of each member is the largest, or its vote the lowest. They are never above the votes.
+        """The votes if one piece of each maximum counts as the largest where its sign is positive, and some votes are
+        the lowest ones. They are never above the votes.
 
-        The votes of pieces are not clipped from below.
+        The votes of leads are not limited from below.
         """
-        m, every = self.members, np.arange(len(pieces))
-        A, a = m.P[every, pieces][:, None], self.p[every, pieces][:, None]
-        options = Options(~np.repeat(lowest[:, None], m.P.shape[1], axis=1), m.has_Q, lowest)
-        parts = Bounds(A, a, m.Q, self._masked_q(options), np.ones(len(A)), np.zeros(len(A)))
-        return self._with_lowest(parts, options)
+        convex = self.contest.convex
+        at = pieces[:, convex, None]
+        A = np.take_along_axis(self.pieces.slopes[:, convex], at[..., None], axis=2)
+        a = np.take_along_axis(self.values[:, convex], at, axis=2)
+        factor, shift = np.ones(lowest.shape), np.zeros(lowest.shape)
+        return self._bounds(A, a, Options(self.pieces.present, ~lowest, lowest), factor, shift)
 
-    def _masked_q(self, options: Options) -> np.ndarray:
-        return np.where(options.others, self.q, -np.inf)
+    def _bounds(self, A, a, options: Options, factor: np.ndarray, shift: np.ndarray) -> Bounds:
+        out = ~options.above
+        factor[out], shift[out] = 0.0, self.contest.limit
+        decided = np.argwhere(options.above & ~options.lowest) if np.isfinite(self.contest.limit) else np.empty((0, 2))
+        concave = self.contest.concave
+        B, b = self.pieces.slopes[:, concave], np.where(options.pieces, self.values, -np.inf)[:, concave]
+        return Bounds(A, a, B, b, self.contest, factor, shift, decided.astype(int))
 
-    def _with_lowest(self, bounds: Bounds, options: Options) -> Bounds:
-        """The lowest vote for members that have no piece left."""
-        none = ~options.pieces.any(axis=1)
-        if none.any():
-            bounds.a[none], bounds.factor[none], bounds.shift[none] = 0.0, 0.0, -1.0
-        return bounds
+    def _intervals(self, A, a, pieces: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of the votes without their limit: those of affine functions above and below the leads.
 
-    def _above_maximum(self, pieces: np.ndarray, rises: Rises) -> tuple[np.ndarray, np.ndarray]:
+        The functions above all maxima are given.
+        """
+        contest, base = self.contest, where.cap.axis * where.cap.height
+        top, top_value = _chosen(A, a, (A @ base + a).argmin(axis=2))
+        active = np.where(pieces, self.pieces.slopes @ base + self.values, -np.inf).argmax(axis=2)
+        under, under_value = _chosen(self.pieces.slopes, self.values, active)
+
+        def highest(up, down, up_value, down_value) -> np.ndarray:
+            slopes = contest.plus @ up[:, None, contest.convex] - contest.minus @ down[:, None, contest.concave]
+            rise = where.rise(slopes, self.pieces.norm(slopes), slopes @ where.cap.axis)
+            return contest.leads(up_value[:, contest.convex], down_value[:, contest.concave]) + rise
+
+        leads = highest(top, under, top_value, under_value)
+        against = highest(-under, -top, -under_value, -top_value)
+        return contest.unlimited(-against)[0], contest.unlimited(leads)[0]
+
+    def _above_maxima(self, pieces: np.ndarray, rises: Rises) -> tuple[np.ndarray, np.ndarray]:
         """Affine functions above the maximum of the pieces.
 
         They have the slope of each piece, and mixed slopes of a base and each other piece, which are the best if there
         are only these two.
         """
-        m, every = self.members, np.arange(len(pieces))
-        slopes, where, along, rise = m.P, rises.where, rises.along_P, rises.P_to_P
-        values = np.where(pieces, self.p, -np.inf)
-        above = values[:, :, None] + rise
-        offsets = np.where(pieces, above.max(axis=1), np.inf)
-        if slopes.shape[1] == 1:
+        slopes, cap, along, rise = self.pieces.slopes, rises.where.cap, rises.along, rises.between
+        values = np.where(pieces, self.values, -np.inf)
+        above = values[..., :, None] + rise
+        offsets = np.where(pieces, above.max(axis=2), np.inf)
+        if slopes.shape[2] == 1:
             return slopes, offsets
-        base = (values + where.cap.height * along).argmax(axis=1)
-        highest = above[every, :, base] - self.p[every, base][:, None]
-        lowest = self.p - self.p[every, base][:, None] - rise[every, base]
+        base = (values + cap.height * along).argmax(axis=2)[..., None]
+        own = np.take_along_axis(self.values, base, axis=2)
+        to_base = np.take_along_axis(rise, base[..., None], axis=3)
+        highest = values + to_base[..., 0] - own
+        lowest = self.values - own - np.take_along_axis(rise, base[..., None], axis=2)[:, :, 0]
         share = np.where(pieces, np.clip(highest / np.maximum(highest - lowest, 1e-300), 0.0, 1.0), 0.0)
-        start = slopes[every, base][:, None]
-        mixed = start + share[:, :, None] * (slopes - start)
-        away = slopes[:, :, None] - mixed[:, None]
-        across = along[:, :, None] - (mixed @ where.cap.axis)[:, None]
-        rise = where.rise(away if m.boxed else None, m.norm(away), across)
-        mixed_offsets = np.where(pieces, (values[:, :, None] + rise).max(axis=1), np.inf)
-        return np.concatenate([slopes, mixed], axis=1), np.concatenate([offsets, mixed_offsets], axis=1)
+        start = np.take_along_axis(slopes, base[..., None], axis=2)
+        mixed = start + share[..., None] * (slopes - start)
+        # The rise is convex, so that of a mixture is no larger than the mixture of the rises.
+        part = share[..., None, :]
+        rise = (1.0 - part) * to_base + part * rise
+        if self.pieces.order == DUAL_NORMS["l2"]:
+            rise = np.minimum(rise, self._rise_to_mixed(cap, along, base, part))
+        mixed_offsets = np.where(pieces, (values[..., :, None] + rise).max(axis=2), np.inf)
+        return np.concatenate([slopes, mixed], axis=2), np.concatenate([offsets, mixed_offsets], axis=2)
+
+    def _rise_to_mixed(self, cap: Cap, along: np.ndarray, base: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """The rises in the cap of p_i minus a mixture of the base b and p_j, from Stewart's theorem:
+
+        |a_i - (1 - s) a_b - s a_j|^2 = (1 - s) |a_i - a_b|^2 + s |a_i - a_j|^2 - s (1 - s) |a_j - a_b|^2.
+        """
+        squares = self.pieces.norms**2
+        to_base = np.take_along_axis(squares, base[..., None], axis=3)
+        mixed = (1.0 - part) * to_base + part * squares - part * (1.0 - part) * np.swapaxes(to_base, 2, 3)
+        # Its terms may cancel.
+        mixed += CANCELLED * (to_base + squares)
+        at_base = np.take_along_axis(along, base, axis=2)[..., None]
+        across = along[..., :, None] - (1.0 - part) * at_base - part * along[..., None, :]
+        return cap.rise(np.sqrt(np.maximum(mixed, 0.0)), across)
+
+
+# What cancellation may cost, as a share of the terms.
+CANCELLED = 1e-14
+# A node is hopeless if the highest votes are not enough by more than this share.
+HOPELESS = 1e-9
+
+
+@dataclass(frozen=True)
+class Point:
+    """The bounds at one point: the votes, and how much each condition falls short.
+
+    The first conditions are those of the rivals. The others say that a vote that is not the lowest one is above it.
+    """
+
+    votes: np.ndarray
+    shortfall: np.ndarray
+    cuts: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of the votes, one per member: factor * min(1, min_rows(A u + a) - max_rows(B u + b)) + shift."""
+    """Bounds of the votes: factor * y + shift, where y is the vote of leads in which a maximum with a positive sign is
+    replaced by min_rows(A u + a), and one with a negative sign is max_rows(B u + b).
+
+    `decided` has the places of the votes that are not the lowest ones.
+    """
 
     A: np.ndarray
     a: np.ndarray
     B: np.ndarray
     b: np.ndarray
+    contest: Contest
     factor: np.ndarray
     shift: np.ndarray
+    decided: np.ndarray
 
-    def at(self, u: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The bounds at u, and a supergradient of their weighted sum."""
-        every = np.arange(len(self.A))
+    def at(self, u: np.ndarray) -> Point:
+        contest = self.contest
         upper, lower = self.A @ u + self.a, self.B @ u + self.b
-        i, j = upper.argmin(axis=1), lower.argmax(axis=1)
-        y = upper[every, i] - lower[every, j]
-        slope = weights * self.factor * (y < 1.0)
-        gradient = slope @ (self.A[every, i] - self.B[every, j])
-        return self.factor * np.minimum(y, 1.0) + self.shift, gradient
+        i, j = upper.argmin(axis=2), lower.argmax(axis=2)
+        y, slopes = contest.unlimited(contest.leads(upper.min(axis=2), lower.max(axis=2)))
+        votes = self.factor * y + self.shift
+        k, v = self.decided.T
+        shortfall = np.concatenate([contest.required - contest.sums(votes), contest.limit - y[k, v]])
+
+        def gradients(conditions: np.ndarray) -> np.ndarray:
+            """Supergradients of some conditions."""
+            rivals = conditions < len(contest.required)
+            weight = np.zeros((len(conditions), *y.shape))
+            weight[rivals] = contest.importance(votes)[conditions[rivals]] * self.factor
+            place = conditions[~rivals] - len(contest.required)
+            weight[np.flatnonzero(~rivals), k[place], v[place]] = 1.0
+            of_leads = weight[..., None] * slopes
+            rises = np.einsum("cmvl,mvlg->cmg", of_leads, contest.plus)
+            falls = np.einsum("cmvl,mvlg->cmg", of_leads, contest.minus)
+            A, B = _chosen(self.A, self.a, i)[0], _chosen(self.B, self.b, j)[0]
+            return np.einsum("cmg,mgn->cn", rises, A) - np.einsum("cmg,mgn->cn", falls, B)
+
+        return Point(votes, shortfall, gradients)
 
 
-def padded(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """One array with a row per member, padded with zeros, and a mask of what is not padding."""
-    longest = max(len(array) for array in arrays)
-    padded = np.zeros((len(arrays), longest, *arrays[0].shape[1:]))
-    present = np.zeros((len(arrays), longest), dtype=bool)
-    for k, array in enumerate(arrays):
-        padded[k, : len(array)], present[k, : len(array)] = array, True
-    return padded, present
+def _chosen(slopes: np.ndarray, values: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One affine function of each maximum."""
+    at = places[..., None]
+    return np.take_along_axis(slopes, at[..., None], axis=2)[:, :, 0], np.take_along_axis(values, at, axis=2)[..., 0]
+
+
+def pad_maxima(arrays: Sequence[Sequence[np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """One array with a row per member and maximum, padded with zeros, and a mask of what is not padding.
+
+    A maximum that a member does not have is one piece of zeros.
+    """
+    n_maxima = max(len(member) for member in arrays)
+    longest = max(len(array) for member in arrays for array in member)
+    table = np.zeros((len(arrays), n_maxima, longest, *arrays[0][0].shape[1:]))
+    present = np.zeros((len(arrays), n_maxima, longest), dtype=bool)
+    present[:, :, 0] = True
+    for k, member in enumerate(arrays):
+        for g, array in enumerate(member):
+            table[k, g, : len(array)], present[k, g, : len(array)] = array, True
+    return table, present
 
 
 def _places(mask: np.ndarray) -> np.ndarray:
     """Columns of each row that put its true entries first, as many as the fullest row has."""
-    order = np.argsort(~mask, axis=1, kind="stable")
-    return order[:, : max(int(mask.sum(axis=1).max()), 1)]
+    order = np.argsort(~mask, axis=-1, kind="stable")
+    return order[..., : max(int(mask.sum(axis=-1).max()), 1)]
 
 
 def _dominated(values: np.ndarray, rise: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Which pieces are everywhere below another one; of equal ones the first stays."""
-    lead = values[:, None] - values[:, :, None] - rise
-    earlier = np.tri(values.shape[1], k=-1, dtype=bool)
-    return (((lead > 0) | ((lead == 0) & earlier)) & present[:, None]).any(axis=2)
+    lead = values[..., None, :] - values[..., :, None] - rise
+    earlier = np.tri(values.shape[-1], k=-1, dtype=bool)
+    return (((lead > 0) | ((lead == 0) & earlier)) & present[..., None, :]).any(axis=-1)

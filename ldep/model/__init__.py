@@ -11,6 +11,7 @@ from ldep.model._decisions import (
     lead,
     open_votes,
     sparsemax,
+    sparsemax_limit,
     unfolded,
 )
 from ldep.model._fitted import FittedModel, Maxima, Missing, active_pieces
@@ -36,6 +37,7 @@ __all__ = [
     "open_votes",
     "own_link",
     "sparsemax",
+    "sparsemax_limit",
     "unfolded",
 ]
 

@@ -33,12 +33,16 @@ def sparsemax(scores: np.ndarray) -> np.ndarray:
     """The nearest points of the simplex, row by row."""
     # The shift changes nothing but the rounding: the largest scores become the most exact.
     scores = scores - scores.max(axis=1, keepdims=True)
+    return np.maximum(scores - sparsemax_limit(scores)[0][:, None], 0.0)
+
+
+def sparsemax_limit(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The t of the sparsemax of each row, and how many classes share the vote."""
     descending = -np.sort(-scores, axis=1)
     excess = np.cumsum(descending, axis=1) - 1.0
     count = np.arange(1, scores.shape[1] + 1)
     size = (descending * count > excess).sum(axis=1)
-    threshold = np.take_along_axis(excess, size[:, None] - 1, axis=1) / size[:, None]
-    return np.maximum(scores - threshold, 0.0)
+    return np.take_along_axis(excess, size[:, None] - 1, axis=1)[:, 0] / size, size
 
 
 Table = Callable[[np.ndarray], np.ndarray]

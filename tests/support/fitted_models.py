@@ -24,7 +24,7 @@ def model_of(table: np.ndarray, sizes: tuple[int, ...], center: float = 0.0) -> 
     slopes, offsets = (by_class(np.split(part, ends)) for part in (table[:, :-1], table[:, -1]))
     maxima = Maxima.of_classes(slopes, offsets, np.full(table.shape[1] - 1, center))
     classes = np.array(["no", "yes"]) if len(sizes) == 2 else np.arange(len(sizes))
-    return fitted(LDEPClassifier(r1=sizes[0], r2=sizes[1]), FittedModel.single(maxima), classes)
+    return fitted(LDEPClassifier(r1=sizes[0], r2=sizes[1], loss="hinge"), FittedModel.single(maxima), classes)
 
 
 def random_model(seed: int, n_features: int = 3, sizes: tuple[int, ...] = (4, 3), center: float = 0.0):
@@ -51,6 +51,34 @@ def random_average(seed: int, n_members: int = 3, n_features: int = 2) -> LDEPCl
 def random_of_three_classes(seed: int) -> LDEPClassifier:
     """A single model of three classes."""
     return random_model(seed, sizes=(3, 3, 3))
+
+
+def difference_of(
+    seed: int, n_classes: int = 3, n_features: int = 2, n_pieces: int = 3, scale: float = 1.0
+) -> LDEPClassifier:
+    """A single model whose scores are differences of two maxima each, times a scale."""
+    n_maxima = 2 * n_classes
+    model = random_model(seed, n_features, (n_pieces,) * n_maxima)
+    eye = scale * np.eye(n_classes)
+    maxima = replace(model.model_.members[0], signs=np.hstack([eye, -eye]))
+    return fitted(
+        LDEPClassifier(r1=n_pieces, r2=n_pieces, loss="hinge"), FittedModel.single(maxima), np.arange(n_classes)
+    )
+
+
+def mixed_class_votes(seed: int, n_classes: int = 3, n_features: int = 2) -> LDEPClassifierCV:
+    """The votes of members with one maximum per class and of members with differences, one of them with scores of a
+    quarter."""
+    members = [
+        random_model(100 * seed, n_features, (2,) * n_classes),
+        difference_of(100 * seed + 1, n_classes, n_features, 2),
+        difference_of(100 * seed + 2, n_classes, n_features, 2, scale=0.25),
+    ]
+    rng = np.random.default_rng(seed)
+    weights, intercepts = rng.dirichlet(np.ones(3)), rng.normal(scale=0.2, size=n_classes)
+    factors = np.exp(intercepts - intercepts.max()) if n_classes > 2 else None
+    link = Link("log_shares" if n_classes > 2 else "log_odds", 1.0, intercepts)
+    return voting(members, weights, factors=factors, link=link)
 
 
 def random_class_votes(seed: int, n_classes: int = 3, n_members: int = 4, n_features: int = 2) -> LDEPClassifierCV:

@@ -24,7 +24,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.estimators import TauClassifier, VoteEnsemble
-from ldep.explain import Explanation, check_searchable
+from ldep.explain import Explanation
 from ldep.export import NotExportable
 from ldep.model import FittedModel, class_numbers, folded
 from ldep_pipeline.common.errors import short
@@ -175,8 +175,7 @@ class ServedModel:
         return RawColumns(used, fill, mean, scale)
 
     def exact_model(self) -> FittedModel:
-        """The ℓ-DEP over its scaled features, with the threshold; ValueError if no search can use it."""
-        check_searchable(self.model.model_)
+        """The ℓ-DEP over its scaled features, with the threshold."""
         return self.model.model_.with_threshold(self.threshold)
 
     @property

@@ -16,7 +16,6 @@ from ldep.explain import make_domain
 from tests.support.fitted_models import (
     model_of,
     random_average,
-    random_class_votes,
     random_model,
     random_of_three_classes,
     voting,
@@ -83,14 +82,6 @@ def test_three_classes_reach_the_nearest_other_one(seed, norm):
     others[answer.before, np.arange(len(X))] = np.inf
     np.testing.assert_allclose(others.min(axis=0), answer.distance, rtol=1e-6)
     np.testing.assert_allclose(model.certificate(X, norm=norm), answer.distance, rtol=1e-6, atol=1e-9)
-
-
-def test_votes_on_several_classes_say_what_they_have_no_proof_of():
-    model = random_class_votes(0)
-    for method in (model.counterfactual, model.certificate):
-        with pytest.raises(ValueError, match=r"on 3 classes have no counterfactual and no certificate: .* Fit LDEP"):
-            method(np.zeros((1, 2)))
-    assert model.explain_global(np.eye(2)).n_rows == 2
 
 
 @few
