@@ -2,32 +2,36 @@
 
 from ldep._utils import belong_to
 from ldep.export._c import identifiers, to_c
-from ldep.export._onnx import DATES, NUMBERS, TEXTS, ExportMixin, to_onnx
+from ldep.export._onnx import INPUTS, ExportMixin, to_onnx
 from ldep.export._program import (
     Column,
     Feature,
+    Letters,
     NotExportable,
     Program,
     ProgramLink,
     Reading,
     Spelling,
+    Term,
+    check_no_text,
     check_two_classes,
     fitted_model,
     program_of,
 )
 
 __all__ = [
-    "DATES",
-    "NUMBERS",
-    "TEXTS",
+    "INPUTS",
     "Column",
     "ExportMixin",
     "Feature",
+    "Letters",
     "NotExportable",
     "Program",
     "ProgramLink",
     "Reading",
     "Spelling",
+    "Term",
+    "check_no_text",
     "check_two_classes",
     "fitted_model",
     "identifiers",

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ldep.export._program import DATE_FORMS, DATE_PARTS, Column, Program, ProgramLink, Reading, check_two_classes
+from ldep.export._program import (
+    DATE_FORMS,
+    DATE_PARTS,
+    Column,
+    Program,
+    ProgramLink,
+    Reading,
+    check_no_text,
+    check_two_classes,
+)
 from ldep.model import OPEN_VOTES
 
 FUNCTIONS = Path(__file__).parent / "c"
@@ -57,8 +66,9 @@ static inline void ldep_probabilities(const double *row, double *probabilities)
 
 
 def to_c(program: Program, title: str) -> str:
-    """Return the header; NotExportable if the program has more than two classes."""
+    """Return the header; NotExportable if the program has more than two classes, or reads texts."""
     check_two_classes(program)
+    check_no_text(program)
     assert program.reading is not None
     known = identifiers(column.name for column in program.columns)
     classes = [str(label) for label in program.classes]

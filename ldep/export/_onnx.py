@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,9 +18,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ldep.export._onnx_model import ROWS, Graph, ModelSteps
-from ldep.export._program import DATE_PARTS, Column, Program, Reading, fitted_model, program_of
+from ldep.export._onnx_texts import BLANKS, add_terms, quoted
+from ldep.export._program import DATE_PARTS, Column, Feature, Program, Reading, fitted_model, program_of
 
 NUMBERS, TEXTS, DATES = "numbers", "texts", "dates"
+INPUTS = {NUMBERS: ("number",), TEXTS: ("category", "text"), DATES: ("date",)}
+"""The inputs of a file, and the steps that read the columns of each."""
 DOCUMENTATION = """\
 A linear dilation-erosion perceptron. Outputs, one entry per row: label; decision, not negative for the second class;
 probabilities of the two classes; and contributions, which sum to the decision value with the bias. With more than two
@@ -29,9 +31,9 @@ classes: decision and probabilities have one column per class, and the contribut
 the label over the rival, the second best class."""
 ROWS_DOCUMENTATION = """
 Inputs: `numbers`, the cells of the numeric columns as doubles, NaN where a cell is missing; `texts`, the cells of the
-nominal columns as text, empty where a cell is missing; and `dates`, the seconds since 2000-01-01 00:00 of the cells of
-date columns as doubles, NaN where a cell is missing. The metadata name the columns of each in their order, and those of
-the contributions."""
+nominal columns and of texts, empty where a cell is missing; and `dates`, the seconds since 2000-01-01 00:00 of the
+cells of date columns as doubles, NaN where a cell is missing. The metadata name the columns of each in their order, and
+those of the contributions."""
 
 
 class ExportMixin:
@@ -66,8 +68,8 @@ def to_onnx(program: Program, *, contributions: bool = True) -> Any:
     graph, metadata = Graph(), {"classes": program.classes.tolist()}
     if program.columns:
         X, documentation = add_features(graph, program), DOCUMENTATION + ROWS_DOCUMENTATION
-        for name, step in ((NUMBERS, "number"), (TEXTS, "category"), (DATES, "date")):
-            metadata[name] = [column.name for column in program.read_as(step)]
+        for name, steps in INPUTS.items():
+            metadata[name] = [column.name for column in program.read_as(*steps)]
         metadata["features"] = [column.name for column in program.columns]
     else:
         X, documentation = graph.input("X", np.float64, [ROWS, program.n_features]), DOCUMENTATION
@@ -78,14 +80,17 @@ def to_onnx(program: Program, *, contributions: bool = True) -> Any:
 
 def add_features(graph: Graph, program: Program) -> str:
     """Add the inputs and what turns them into features."""
-    columns = {step: program.read_as(step) for step in ("number", "category", "date")}
+    columns = {step: program.read_as(step) for step in ("number", "category", "date", "text")}
     tables: list[str] = []
     places: dict[tuple[str, str], int] = {}
     if columns["number"]:
         tables.append(graph.input(NUMBERS, np.float64, [ROWS, len(columns["number"])]))
+    strings = columns["category"] + columns["text"]
+    if strings:
+        texts = graph.input(TEXTS, np.dtype(object), [ROWS, len(strings)])
     if columns["category"]:
-        texts = graph.input(TEXTS, np.dtype(object), [ROWS, len(columns["category"])])
-        tables.append(add_numbers(graph, texts, columns["category"], program.reading))
+        nominal = texts if not columns["text"] else _columns_of(graph, texts, range(len(columns["category"])))
+        tables.append(add_numbers(graph, nominal, columns["category"], program.reading))
     for column in columns["number"] + columns["category"]:
         places[column.name, "value"] = len(places)
     if columns["date"]:
@@ -94,16 +99,30 @@ def add_features(graph: Graph, program: Program) -> str:
             tables.append(values)
             for column in columns["date"]:
                 places[column.name, part] = len(places)
+    for place, column in enumerate(columns["text"], start=len(columns["category"])):
+        tables.append(add_terms(graph, _columns_of(graph, texts, [place]), column, program.reading))
+        for number in range(1 + max(term.place for term in column.terms)):
+            places[column.name, f"contains {number}"] = len(places)
     numbers = tables[0] if len(tables) == 1 else graph.node("Concat", *tables, axis=1)
-    order = []
-    for feature in program.features:
-        name = program.columns[feature.column].name
-        # Whether a date is missing can be seen from any part of it.
-        whole = "value" if (name, "value") in places else DATE_PARTS[0]
-        order.append(places[name, feature.step if feature.step in DATE_PARTS else whole])
+    order = [
+        places[program.columns[feature.column].name, _number_for(feature, program)] for feature in program.features
+    ]
     if order != list(range(len(places))):
         numbers = graph.node("Gather", numbers, graph.constant(order), axis=1)
     return _made_and_filled(graph, program, numbers)
+
+
+def _columns_of(graph: Graph, table: str, places: Sequence[int]) -> str:
+    return graph.node("Gather", table, graph.constant(list(places)), axis=1)
+
+
+def _number_for(feature: Feature, program: Program) -> str:
+    """Which number of its column a feature is made from. Whether a cell is missing can be seen from any of them."""
+    if feature.step in DATE_PARTS:
+        return feature.step
+    if feature.step == "contains":
+        return f"contains {int(feature.equals)}"
+    return {"date": DATE_PARTS[0], "text": "contains 0"}.get(program.columns[feature.column].read, "value")
 
 
 def _made_and_filled(graph: Graph, program: Program, numbers: str) -> str:
@@ -157,13 +176,7 @@ def _date_parts(graph: Graph, moments: str) -> dict[str, str]:
     }
 
 
-BLANKS = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
 ASCII_BLANKS = "".join(blank for blank in BLANKS if blank in " \t\n\v\f\r")
-
-
-def quoted(text: str) -> str:
-    """Quote a text for a regular expression of RE2."""
-    return "".join(letter if letter.isalnum() else rf"\x{{{ord(letter):x}}}" for letter in text)
 
 
 def _decimal(digits: int, exponent: str) -> str:

@@ -20,6 +20,8 @@ from ldep.model import OPEN_VOTES
 # both.
 OPSET, ML_OPSET, IR_VERSION = 20, 4, 9
 ML = "ai.onnx.ml"
+CONTRIBUTED = "com.microsoft"  # operators of onnxruntime that are not part of ONNX
+DOMAINS = {"LabelEncoder": ML, "Tokenizer": CONTRIBUTED}
 ROWS = "rows"  # the symbolic size of the first axis
 
 
@@ -41,6 +43,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
+        self.declared: list[Any] = []
         self.outputs: list[Any] = []
 
     def constant(self, values: Any, dtype: Any = None) -> str:
@@ -57,7 +60,7 @@ class Graph:
         """Add a node; return the name of its output, or the list of their names."""
         number = len(self.nodes)
         names = [f"{self.prefix}{operator.lower()}_{number}" + (f"_{k}" if outputs > 1 else "") for k in range(outputs)]
-        domain = ML if operator == "LabelEncoder" else ""
+        domain = DOMAINS.get(operator, "")
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, names, domain=domain, **attributes))
         return names[0] if outputs == 1 else names
 
@@ -69,6 +72,11 @@ class Graph:
 
     def input(self, name: str, dtype: Any, shape: list[Any]) -> str:
         self.inputs.append(self._value(name, dtype, shape))
+        return name
+
+    def declare(self, name: str, dtype: Any, shape: list[Any]) -> str:
+        """Say what an operator that is not part of ONNX returns."""
+        self.declared.append(self._value(name, dtype, shape))
         return name
 
     def output(self, source: str, name: str, dtype: Any, shape: list[Any]) -> None:
@@ -83,8 +91,10 @@ class Graph:
     def model(self, name: str, documentation: str, metadata: dict[str, str]) -> Any:
         """Return the checked ModelProto."""
         helper = self.onnx.helper
-        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
+        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants, value_info=self.declared)
         operators = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
+        if any(node.domain == CONTRIBUTED for node in self.nodes):
+            operators.append(helper.make_opsetid(CONTRIBUTED, 1))
         model = helper.make_model(
             graph, opset_imports=operators, ir_version=IR_VERSION, producer_name="ldep", doc_string=documentation
         )

@@ -3,10 +3,11 @@
 The steps have a fixed order, so that a program is stored as their arguments: names, texts and numbers, which are JSON.
 A printer knows these steps, and neither the encoder nor the estimator that they come from.
 
-    number, category, date      A cell becomes a number, NaN if it is missing. A category is found by its spelling,
-                                else by its value; a date is its seconds since the beginning of 2000.
+    number, category, date,     A cell becomes a number, NaN if it is missing. A category is found by its spelling,
+    text                        else by its value; a date is its seconds since the beginning of 2000. A text becomes one
+                                number per term: 1 if it contains the term, else 0.
     value, equals, missing,     The number of a column becomes a feature: itself, whether it is a given one, whether
-    year, ..., hour             there is none, or a part of a date.
+    year, ..., hour, contains   there is none, a part of a date, or the number of a term.
     fill, standardise           A feature gets a value where it is NaN; then (x - mean) / scale.
     pieces, maximum             The largest of each group of affine functions slope . (x - center) + offset.
     combine                     The maxima of a member, with signs: tau with two classes, else one score per class.
@@ -41,11 +42,30 @@ class Spelling(NamedTuple):
     category: int
 
 
+class Term(NamedTuple):
+    """A spelling of a term that texts contain: a whole "word", the "beginning" of one, or a "part" anywhere.
+
+    `place` is the place of the term. A word is a run of letters, digits and marks, but those of `Letters.apart`.
+    """
+
+    text: str
+    kind: str
+    place: int
+
+
+class Letters(NamedTuple):
+    """How the characters of texts are compared: what stands for another one, and ranges that belong to no word."""
+
+    same: dict[str, str]
+    apart: list[tuple[int, int]]
+
+
 @dataclass(frozen=True)
 class Column:
-    """A raw column, and the step ("number", "category" or "date") that reads its cells; `form` is one of `DATE_FORMS`.
+    """A raw column, and the step ("number", "category", "date" or "text") that reads its cells.
 
-    Categories have one number each. A cell is the first spelling with its text, else the first one with its value.
+    `form` is one of `DATE_FORMS`. Categories have one number each. A cell is the first spelling with its text, else the
+    first one with its value.
     """
 
     name: str
@@ -54,10 +74,14 @@ class Column:
     categories: list[str] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
     spellings: list[Spelling] = field(default_factory=list)
+    terms: list[Term] = field(default_factory=list)
 
 
 class Feature(NamedTuple):
-    """The steps of one feature: the column it comes from, the step that makes it, and what fills and scales it."""
+    """The steps of one feature: the column it comes from, the step that makes it, and what fills and scales it.
+
+    `equals` is the number with which "equals" compares, or the place of the term that "contains" looks for.
+    """
 
     name: str
     column: int
@@ -69,11 +93,12 @@ class Feature(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How any cell is read: texts that are missing cells, words that are numbers, and the largest number."""
+    """How any cell is read: texts that are missing cells, words that are numbers, the largest number, and letters."""
 
     missing: list[str]
     words: dict[str, float]
     largest: float
+    letters: Letters = Letters({}, [])
 
 
 class ProgramLink(NamedTuple):
@@ -123,9 +148,9 @@ class Program:
         """First piece of each maximum, and the number of all pieces."""
         return np.concatenate([[0], np.cumsum(self.sizes.ravel())])
 
-    def read_as(self, step: str) -> list[Column]:
-        """The columns whose cells this step reads."""
-        return [column for column in self.columns if column.read == step]
+    def read_as(self, *steps: str) -> list[Column]:
+        """The columns whose cells these steps read, those of the first step first."""
+        return [column for step in steps for column in self.columns if column.read == step]
 
     def of_features(self, argument: str) -> np.ndarray:
         """An argument of the steps of all features."""
@@ -186,6 +211,15 @@ def check_two_classes(program: Program) -> None:
         raise NotExportable(
             f"Only a model with two classes has this form; this one has {len(program.classes)} classes, and can be "
             "written as ONNX."
+        )
+
+
+def check_no_text(program: Program) -> None:
+    """Raise NotExportable if a program reads texts, which not every printer knows."""
+    for column in program.read_as("text"):
+        raise NotExportable(
+            f"The column '{column.name}' is a text, which only ONNX can read: write the model as ONNX, or leave the "
+            "column out of the training."
         )
 
 

@@ -6,7 +6,7 @@ import logging
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from ldep.export import DATES, NUMBERS, TEXTS, NotExportable, Program, to_c, to_onnx
+from ldep.export import INPUTS, NotExportable, Program, to_c, to_onnx
 from ldep_pipeline.commands import CommandLine, add_model_address
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.common.files import replacing
@@ -59,8 +59,7 @@ def run(uri: str, target: Path, form: str | None = None, contributions: bool = T
 def _usage(form: str, program: Program) -> str:
     if form == "c":
         return '#include it, and call ldep_predict(row); its first comment lists the columns. Link with "-lm".'
-    steps = {NUMBERS: "number", TEXTS: "category", DATES: "date"}
-    counts = {name: len(program.read_as(step)) for name, step in steps.items()}
+    counts = {name: len(program.read_as(*steps)) for name, steps in INPUTS.items()}
     inputs = [f"`{name}` ({count} columns)" for name, count in counts.items() if count]
     return f"Inputs: {' and '.join(inputs)}; the metadata of the file name the columns."
 

@@ -6,28 +6,37 @@ looked at.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import dates, spelling
+from ldep_pipeline.data.cells import dates, spelling, words
+from ldep_pipeline.data.cells.words import Term
 
 # What own_data.NAME.encode may say of all nominal columns, and of a single column.
 NOMINAL = ("auto", "ordinal", "one_hot", "frequency")
-KINDS = (*NOMINAL, "numeric", "date", "drop")
+KINDS = (*NOMINAL, "numeric", "date", "text", "drop")
 # Up to this number, each category has a feature of its own.
 MOST_CATEGORIES = 30
 # With more, those do that have this many rows, up to a largest number, and the rare others share one feature. If most
 # rows are of rare categories, the column is encoded by frequency.
 FREQUENT_ROWS = 10
 MOST_FREQUENT = 200
+FREQUENT = 0.5
+# Phrases, of which each word says something, are texts unless this share of rows has a frequent one.
+FREQUENT_PHRASES = 0.8
 # Of all columns with more than MOST_CATEGORIES together; beyond it they are encoded by frequency.
 MOST_FEATURES = 1000
+# Of all texts together: those terms that most rows contain. A model reads each of them in every row.
+MOST_TERMS = 600
 # With fewer rows than this, distinct values prove nothing.
 FEWEST_ROWS = 20
 # The share of distinct values from which a column of strings says which row it is, not what the row is like.
@@ -52,7 +61,7 @@ class ColumnError(ValueError):
 class ColumnDecision:
     """What a column is, and how it is encoded.
 
-    `kind` is boolean, date, nominal or numeric. `recipe` is the column of an encoder as plain values, see
+    `kind` is boolean, date, nominal, numeric or text. `recipe` is the column of an encoder as plain values, see
     `ldep_pipeline.encoding.columns.from_json`; None for a column that is left out, for the reason `drop`.
     """
 
@@ -77,19 +86,21 @@ class ColumnDecision:
             return "left out"
         categories, encoding = recipe.get("categories", ()), recipe.get("encoding")
         if self.kind == "date":
-            words = ", ".join("days since 2000" if part == "days" else part for part in recipe["parts"])
+            text = ", ".join("days since 2000" if part == "days" else part for part in recipe["parts"])
+        elif self.kind == "text":
+            text = f"one feature for each of its {len(recipe['terms'])} most frequent words"
         elif self.kind == "boolean":
-            words = "False is 0, True is 1"
+            text = "False is 0, True is 1"
         elif encoding == "frequency":
-            words = "the share of rows with its category"
+            text = "the share of rows with its category"
         elif encoding == "one_hot":
-            words = f"1 for '{shown(categories[1])}', else 0" if len(categories) == 2 else "one feature per category"
-            words += ", rare ones share one" if "rare" in recipe else ""
+            text = f"1 for '{shown(categories[1])}', else 0" if len(categories) == 2 else "one feature per category"
+            text += ", rare ones share one" if "rare" in recipe else ""
         else:
-            words = "used as it is" if encoding is None else "the position of its category"
+            text = "used as it is" if encoding is None else "the position of its category"
         if has_missing:
-            words += "; missing values are filled" + (", and marked by a feature" if recipe["indicator"] else "")
-        return words
+            text += "; missing values are filled" + (", and marked by a feature" if recipe["indicator"] else "")
+        return text
 
 
 def declared(frame: pd.DataFrame) -> list[ColumnDecision]:
@@ -106,14 +117,14 @@ def decide(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto")
         return declared(frame)
     wanted = {} if isinstance(encode, str) else encode
     nominal = encode if isinstance(encode, str) else "auto"
-    decisions = []
+    decisions, table = [], [_Column(name, frame[name]) for name in map(str, frame.columns)]
     n_features = 0
     first: dict[bytes, str] = {}
-    for name in map(str, frame.columns):
-        column = _Column(name, frame[name])
+    for column in table:
+        name = column.name
         decision = column.decide(wanted.get(name, nominal), named=name in wanted)
         if decision.recipe is not None and name not in wanted:
-            original = first.setdefault(column.fingerprint(), name)
+            original = first.setdefault(column.fingerprint(decision.kind), name)
             if original != name:
                 reason = f"it says the same as the column '{original}'"
                 decision = ColumnDecision(name, decision.kind, None, reason)
@@ -122,7 +133,21 @@ def decide(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto")
                 if n_features > MOST_FEATURES:
                     decision = column.decide("frequency", named=True)
         decisions.append(decision)
-    return decisions
+    return _with_shared_terms(decisions, table)
+
+
+def _with_shared_terms(decisions: list[ColumnDecision], table: Sequence[_Column]) -> list[ColumnDecision]:
+    """Leave MOST_TERMS to all columns of prose together: the first few of each, and those that most rows contain."""
+    places = [place for place, decision in enumerate(decisions) if decision.kind == "text" and decision.recipe]
+    ranked = sorted(
+        (rank >= MOST_TERMS // (2 * len(places)), -term.rows, place, rank)
+        for place in places
+        for rank, term in enumerate(table[place].terms)
+    )
+    counts = Counter(place for _, _, place, _ in ranked[:MOST_TERMS])  # the ranks of a column have the same order
+    return [
+        table[place].text(counts[place]) if place in counts else decision for place, decision in enumerate(decisions)
+    ]
 
 
 class _Column:
@@ -140,6 +165,8 @@ class _Column:
     def decide(self, wanted: str, named: bool) -> ColumnDecision:
         if wanted == "drop":
             return self._left_out("params.yaml says so")
+        if wanted == "auto" and not named and self._is_prose():
+            return self.text()
         if not named:
             reason = self._reason_to_drop()
             if reason is not None:
@@ -148,6 +175,10 @@ class _Column:
             raise ColumnError(self.name, "there is no value in any row, so it cannot be encoded; drop it")
         if wanted == "numeric" or (not self.is_nominal and (wanted == "auto" or not named)):
             return self._numeric()
+        if wanted == "text":
+            if not self.terms:
+                raise ColumnError(self.name, f"no word is in {words.FEWEST_ROWS} of its texts; drop it")
+            return self.text()
         if wanted == "date":
             return self._date(dates.form_of(self._strings(), tuple(dates.FORMS)))
         if not named or wanted == "auto":
@@ -162,9 +193,24 @@ class _Column:
                 self._refuse_numbers(self._strings())
         return self._by_number_of_categories() if wanted == "auto" else self._nominal(wanted)
 
-    def fingerprint(self) -> bytes:
-        """Equal for columns that are equal up to the names of categories."""
-        return (pd.factorize(self.column)[0] if self.is_nominal else self.column.to_numpy(dtype=np.float64)).tobytes()
+    def text(self, n_terms: int = MOST_TERMS) -> ColumnDecision:
+        """Decide for prose, with the terms that most rows contain."""
+        terms = [term.text for term in self.terms[:n_terms]]
+        remark = f"its texts become features: whether they contain each of {len(terms)} words"
+        return ColumnDecision(self.name, "text", self._recipe("text", self.missing, terms=terms), remarks=(remark,))
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """The terms of the texts in the column."""
+        return words.frequent(self._strings(), self.counts, len(self.present), MOST_TERMS)
+
+    def fingerprint(self, kind: str) -> bytes:
+        """Equal for columns that are equal; if they are nominal or boolean, up to the names of their categories."""
+        if not self.is_nominal:
+            return self.column.to_numpy(dtype=np.float64).tobytes()
+        codes, categories = pd.factorize(self.column)
+        names = [] if kind in ("nominal", "boolean") else list(map(str, categories))
+        return codes.tobytes() + json.dumps(names).encode()
 
     def _strings(self) -> list[str]:
         """The distinct strings that occur; numbers as they would be written."""
@@ -243,13 +289,26 @@ class _Column:
             remarks.append("numbers with a unit are taken as categories; store the numbers alone if they are meant")
         return ColumnDecision(self.name, kind, recipe, remarks=tuple(remarks))
 
+    def _is_prose(self) -> bool:
+        """Whether the strings are of little use as categories, and are prose with words that recur."""
+        if not self.is_nominal or len(self.present) < FEWEST_ROWS or self.distinct <= MOST_CATEGORIES:
+            return False
+        if self._frequent_categories(FREQUENT_PHRASES) is not None or self._kind() != "nominal":
+            return False
+        return words.are_prose(self._strings()) and len(self.terms) >= words.FEWEST_TERMS
+
+    def _frequent_categories(self, least: float) -> set[int] | None:
+        """The places of the categories that get a feature each; None if too few rows have one of them."""
+        by_count = np.argsort(-self.counts, kind="stable")[:MOST_FREQUENT]
+        frequent = {int(place) for place in by_count if self.counts[place] >= FREQUENT_ROWS}
+        return frequent if self.counts[list(frequent)].sum() >= least * len(self.present) else None
+
     def _by_number_of_categories(self) -> ColumnDecision:
         one_hot = self._nominal("one_hot")
         if self.distinct <= MOST_CATEGORIES:
             return one_hot
-        by_count = np.argsort(-self.counts, kind="stable")[:MOST_FREQUENT]
-        frequent = {int(place) for place in by_count if self.counts[place] >= FREQUENT_ROWS}
-        if 2 * self.counts[list(frequent)].sum() < len(self.present):
+        frequent = self._frequent_categories(FREQUENT)
+        if frequent is None:
             return self._nominal("frequency")
         rare = [string for place, string in enumerate(self._strings()) if place not in frequent]
         if not rare:

@@ -1,7 +1,8 @@
 """The fitted columns of an encoder. A column turns its cells into codes, and the codes into features.
 
 A code is one number per cell, NaN if the cell is missing: the number itself, the index of a category, or the moment of
-a date. All features of a missing cell are NaN, so that the imputer fills them, except for its indicator.
+a date. Of a text it is one number per term. All features of a missing cell are NaN, so that the imputer fills them,
+except for its indicator.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import dates
+from ldep_pipeline.data.cells import dates, words
 from ldep_pipeline.data.cells.spelling import Spelling
 
 ENCODINGS = ("ordinal", "one_hot", "frequency")
@@ -154,7 +155,64 @@ class Date:
         return {"form": self.form, "parts": list(self.parts)}
 
 
-FittedColumn = Numeric | Nominal | Date
+@dataclass(frozen=True)
+class Text:
+    """Prose: for each term whether the text contains it. The module `words` says what a term is."""
+
+    kind: ClassVar[str] = "text"
+    name: str
+    terms: tuple[str, ...]
+    indicator: bool = False
+    categories: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        if not self.terms or len(set(self.terms)) < len(self.terms):
+            raise ValueError(f"column '{self.name}': the terms are {len(set(self.terms))} different ones")
+        for term in self.terms:
+            if term not in words.terms_of(term):
+                raise ValueError(f"column '{self.name}': {term!r} is not a term of a text")
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {term: place for place, term in enumerate(self.terms)}
+
+    def codes(self, column: pd.Series) -> np.ndarray:
+        """One row per cell and one column per term: 1 if the text contains it, else 0; NaN if the cell is missing."""
+        found: list[list[int]] = []
+
+        def place_of(cell: object) -> float:
+            text = cells.read_text(cell)
+            if text is None:
+                return math.nan
+            found.append([self.places[term] for term in words.terms_of(text) if term in self.places])
+            return float(len(found) - 1)
+
+        places = cells.values_of(column, place_of)
+        contains = np.zeros((len(found) + 1, len(self.terms)))
+        for row, present in zip(contains, found):
+            row[present] = 1.0
+        contains[-1] = np.nan
+        return contains[np.where(np.isnan(places), -1, places).astype(np.int64)]
+
+    def features(self, codes: np.ndarray) -> np.ndarray:
+        return codes
+
+    def labels(self) -> list[str]:
+        return [f"{self.name} ‘{term}’" for term in self.shown]
+
+    @property
+    def shown(self) -> list[str]:
+        """The terms as a reader should see them: one that may be the beginning of a longer word ends with dots."""
+        return [f"{term}…" if len(term) == words.LENGTH else term for term in self.terms]
+
+    def typical(self, fill: Sequence[float]) -> str | None:
+        return " ".join(term for term, share in zip(self.terms, fill) if share > 0.5) or None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"terms": list(self.terms)}
+
+
+FittedColumn = Numeric | Nominal | Date | Text
 
 
 def labels(columns: Sequence[FittedColumn]) -> list[tuple[str, str]]:
@@ -171,13 +229,18 @@ def labels(columns: Sequence[FittedColumn]) -> list[tuple[str, str]]:
     return pairs
 
 
+def per_cell(codes: np.ndarray) -> np.ndarray:
+    """One number per cell, NaN if it is missing: its code or, of a text, how many terms it contains."""
+    return codes if codes.ndim == 1 else codes.sum(axis=1)
+
+
 def features(columns: Sequence[FittedColumn], codes: Sequence[np.ndarray], rows: int) -> np.ndarray:
     """Return the features of all columns side by side, NaN where a cell is missing."""
     parts: list[np.ndarray] = [np.empty((rows, 0))]
     for column, of_column in zip(columns, codes):
         parts.append(column.features(of_column))
         if column.indicator:
-            parts.append(np.isnan(of_column).astype(np.float64)[:, None])
+            parts.append(np.isnan(per_cell(of_column)).astype(np.float64)[:, None])
     return np.hstack(parts)
 
 
@@ -225,6 +288,10 @@ def from_json(value: Mapping[str, Any]) -> FittedColumn:
         return Numeric(name, indicator, Spelling(**value["spelling"]) if "spelling" in value else None)
     if kind == "date":
         return Date(name, value["form"], tuple(value["parts"]), indicator)
+    if kind == "text":
+        if not all(isinstance(term, str) for term in value["terms"]):
+            raise ValueError(f"column '{name}': a term is not a string")
+        return Text(name, tuple(value["terms"]), indicator)
     if kind != "nominal":
         raise ValueError(f"column '{name}': there is no kind {kind!r}")
     categories, shares = value["categories"], value.get("shares", [])

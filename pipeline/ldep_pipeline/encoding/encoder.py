@@ -90,28 +90,24 @@ class RawEncoder(TransformerMixin, BaseEstimator):
 
     def transform_with_report(self, X: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Transform rows, and report by column the rows whose value was taken as missing, as `read_cells` does."""
-        codes, report = self.read_cells(X)
-        return self._filled(self._features(list(codes.values()), len(X))), report
+        check_is_fitted(self)
+        codes = self._codes(X)
+        return self._filled(self._features(codes, len(X))), self._taken_as_missing(X, codes)
 
     def read_cells(self, X: pd.DataFrame) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return by raw column one code per cell, NaN if it is missing, and the rows whose value counts as missing.
+        """Return by raw column one number per cell, NaN if it is missing, and the rows whose value counts as missing.
 
         Such a value is not one that training has seen: an undeclared category or a wrong date, for example. Columns
         without such a value, and columns that are not used, are left out of the second part.
         """
         check_is_fitted(self)
-        codes = dict(zip(self.columns_, self._codes(X)))
-        used = set(self.source_columns)
-        report = {
-            name: rows
-            for name, of_column in codes.items()
-            if name in used and (rows := cells.taken_as_missing(X[name], of_column)).size
-        }
-        return codes, report
+        codes = self._codes(X)
+        per_cell = {name: columns.per_cell(of_column) for name, of_column in zip(self.columns_, codes)}
+        return per_cell, self._taken_as_missing(X, codes)
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind of each raw column: numeric, nominal or date."""
+        """The kind of each raw column: numeric, nominal, date or text."""
         return {column.name: column.kind for column in self.fitted_}
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
@@ -125,7 +121,7 @@ class RawEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def categories_(self) -> list[list[str] | None]:
-        """The categories of each raw column; None for numbers and dates."""
+        """The categories of each raw column; None for those that have none."""
         return [None if column.categories is None else list(column.categories) for column in self.fitted_]
 
     @property
@@ -152,6 +148,14 @@ class RawEncoder(TransformerMixin, BaseEstimator):
         if absent:
             raise ValueError(f"the rows have no column '{absent[0]}' ({len(absent)} of {len(self.columns_)} absent).")
         return [column.codes(X[column.name]) for column in self.fitted_]
+
+    def _taken_as_missing(self, X: pd.DataFrame, codes: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        used = set(self.source_columns)
+        return {
+            name: rows
+            for name, of_column in zip(self.columns_, codes)
+            if name in used and (rows := cells.taken_as_missing(X[name], columns.per_cell(of_column))).size
+        }
 
     def _features(self, codes: Sequence[np.ndarray], rows: int) -> np.ndarray:
         return columns.features(self.fitted_, codes, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldep.explain import NORMS
-from ldep_pipeline.encoding.columns import Date, FittedColumn, Numeric
+from ldep_pipeline.encoding.columns import Date, FittedColumn, Numeric, Text
 from ldep_pipeline.serving import counterfactual_answers
 from ldep_pipeline.serving.served_model import OUTPUTS, ServedModel
 
@@ -104,6 +104,8 @@ def _column(column: FittedColumn) -> dict[str, Any]:
     if isinstance(column, Date):
         description = f"A date, written {column.form}. Any other text is taken as missing."
         return {"type": ["string", "null"], "description": description}
+    if isinstance(column, Text):
+        return {"type": ["string", "null"], "description": f"A text; {len(column.terms)} words of it count."}
     if len(column.categories) <= MOST_CATEGORIES:
         return {"enum": [*column.categories, None], "description": "Any other value is taken as missing."}
     description = f"One of {len(column.categories)} categories. Any other value is taken as missing."

@@ -5,6 +5,8 @@ This is the only place that translates the kinds of columns of the encoder into 
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,16 +14,19 @@ import numpy as np
 from ldep.export import (
     Column,
     Feature,
+    Letters,
     Program,
     ProgramLink,
     Reading,
     Spelling,
+    Term,
     fitted_model,
     program_of,
 )
 from ldep_pipeline.data import cells
+from ldep_pipeline.data.cells import words
 from ldep_pipeline.encoding import columns
-from ldep_pipeline.encoding.columns import Date, FittedColumn, Nominal
+from ldep_pipeline.encoding.columns import Date, FittedColumn, Nominal, Text
 from ldep_pipeline.serving.served_model import ServedModel, is_calibrated
 
 READING = Reading(sorted(cells.MISSING), cells.TRUTH, cells.LARGEST)
@@ -43,7 +48,7 @@ def program(served: ServedModel) -> Program:
         steps,
         columns=read,
         features=[Feature(name, *step, *numbers) for name, step, numbers in zip(names, made, scaling)],
-        reading=READING,
+        reading=READING._replace(letters=_letters(read)),
         link=steps.link if is_calibrated(served.model) else _link(served),
     )
 
@@ -60,6 +65,9 @@ def steps_of(column: FittedColumn) -> tuple[Column, list[tuple[str, float]]]:
         read = Column(column.name, "category", "", categories, column.values.tolist(), _spellings(categories))
         if column.encoding == "one_hot":
             features = [("equals", float(number)) for number in column.compared]
+    elif isinstance(column, Text):
+        read = Column(column.name, "text", terms=_terms(column))
+        features = [("contains", float(place)) for place in range(len(column.terms))]
     return read, features + ([("missing", 0.0)] if column.indicator else [])
 
 
@@ -70,6 +78,25 @@ def _spellings(categories: list[str]) -> list[Spelling]:
         number = value if isinstance(value, float) else None
         found.append(Spelling(categories[int(code)].strip(), number, int(code)))
     return found
+
+
+def _terms(column: Text) -> list[Term]:
+    """The terms of a text, in composed and in decomposed form."""
+    found = []
+    for place, term in enumerate(column.terms):
+        kind = "part" if words.is_part(term) else "beginning" if len(term) == words.LENGTH else "word"
+        spellings = dict.fromkeys([term, unicodedata.normalize("NFD", term)])
+        found += [Term(spelling, kind, place) for spelling in spellings]
+    return found
+
+
+def _letters(columns: Sequence[Column]) -> Letters:
+    """What the characters of the terms are compared with."""
+    used = {letter for column in columns for term in column.terms for letter in term.text}
+    if not used:
+        return Letters({}, [])
+    same = {character: letter for character, letter in words.folded_characters().items() if letter in used}
+    return Letters(same, [*words.UNSPACED, *words.SELECTORS])
 
 
 def _link(served: ServedModel) -> ProgramLink | None:

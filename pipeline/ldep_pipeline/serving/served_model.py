@@ -29,7 +29,7 @@ from ldep.export import NotExportable
 from ldep.model import FittedModel, class_numbers, folded
 from ldep_pipeline.common.errors import short
 from ldep_pipeline.data.cells import CellError
-from ldep_pipeline.encoding.columns import FittedColumn
+from ldep_pipeline.encoding.columns import FittedColumn, Text
 from ldep_pipeline.metrics.evaluation import decision_values
 from ldep_pipeline.serving import calibration, counterfactual_answers, trusted_types
 from ldep_pipeline.serving.calibration import Calibration
@@ -148,12 +148,36 @@ class ServedModel:
         are relative to the mean of the training rows, which the scaler has subtracted; with the bias they sum to the
         decision value. With more than two classes they sum to the lead of the predicted class over its strongest rival.
         """
+        explanation = self._explain_features(X)
+        if explanation is None or len(self.columns) == len(self.features):
+            return explanation
+        summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
+        return replace(explanation, contributions=summed)
+
+    def explain_words(self, X: np.ndarray) -> dict[str, list[dict[str, float]]]:
+        """By column of texts, for each row what each term that its text contains adds, the largest first.
+
+        The rest of the column's contribution is that of the terms that the text lacks. Empty if the model has no exact
+        explanation.
+        """
+        texts = [column for column in self.encoder.fitted_ if isinstance(column, Text) and column.name in self.columns]
+        explanation = self._explain_features(X) if texts and len(X) else None
+        if explanation is None:
+            return {}
+        found = {}
+        for column in texts:
+            first = self._first_features[self.columns.index(column.name)]
+            features = slice(first, first + len(column.terms))
+            found[column.name] = [
+                _largest_first({column.shown[term]: float(shares[term]) for term in np.flatnonzero(contains == 1)})
+                for contains, shares in zip(X[:, features], explanation.contributions[:, features])
+            ]
+        return found
+
+    def _explain_features(self, X: np.ndarray) -> Explanation | None:
         if not hasattr(self.model, "explain"):
             return None
         explanation = self.model.explain(self.rest[:-1].transform(X))
-        if len(self.columns) < len(self.features):
-            summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
-            explanation = replace(explanation, contributions=summed)
         return replace(explanation, bias=explanation.bias - self.threshold) if self.threshold else explanation
 
     def raw_columns(self) -> RawColumns:
@@ -209,10 +233,17 @@ class ServedModel:
             {"bias": offset, "contributions": dict(zip(self.columns, row))}
             for row, offset in zip(explanation.contributions.tolist(), explanation.bias.tolist())
         ]
+        for column, rows in self.explain_words(X).items():
+            for record, words in zip(records, rows):
+                record.setdefault("words", {})[column] = words
         if len(self.classes) > 2 and explanation.rival is not None:
             for record, rival in zip(records, explanation.rival):
                 record["against"] = str(rival)
         return records
+
+
+def _largest_first(shares: dict[str, float]) -> dict[str, float]:
+    return dict(sorted(shares.items(), key=lambda item: -abs(item[1])))
 
 
 def is_calibrated(model: Any) -> bool:

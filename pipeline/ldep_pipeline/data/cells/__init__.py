@@ -82,6 +82,12 @@ def read_number(cell: object) -> float:
     return value
 
 
+def read_text(cell: object) -> str | None:
+    """Return the text of a cell of prose, None if the cell is missing; a number is written as usual."""
+    value = read(cell)
+    return written(value) if isinstance(value, float) else value
+
+
 def numbers_of(cells: pd.Series) -> np.ndarray:
     """Return the numbers of a numeric column, NaN for missing cells; CellError names the first that is none."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
