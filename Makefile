@@ -64,7 +64,7 @@ imports: $(READY) ## import-linter: which room may import which
 	lint-imports
 
 test: lint types imports ## all checks, and every test that is not marked slow
-	python -m pytest -n 2 --dist loadfile
+	python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 fault-test: $(READY) ## the slow part of the fault harness: kills, damaged files, hostile input
 	python -m pytest -m "slow and fault" --timeout 3600

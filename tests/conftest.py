@@ -17,6 +17,21 @@ else:
     # Before NumPy is loaded: some tests compare bits with those of a command.
     use_common_kernels()
 
+# The longest files, the longest first. `make test` gives whole files to two processes; a long one that came last would
+# keep one of them waiting.
+LONGEST = (
+    "tests/pipeline/stages/test_end_to_end.py",
+    "tests/docs/test_extending.py",
+    "tests/pipeline/execution/test_kill.py",
+    "tests/faults/test_sample.py",
+    "tests/docs/test_examples.py",
+    "tests/pipeline/execution/test_dask_cluster.py",
+    "tests/pipeline/stages/test_train.py",
+    "tests/pipeline/stages/test_report.py",
+    "tests/pipeline/tracking/test_patience.py",
+    "tests/pipeline/server/test_server.py",
+)
+
 # A busy machine is no counterexample.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -28,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the screenshots of the MLflow UI into docs/images/ (make ui-test IMAGES=1)",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ def test_no_attack_within_the_radius_succeeds(model, norm):
     radius = model.certificate(rows, norm=norm)
     assert (radius > 0).all()
     rng = np.random.default_rng(0)
-    for x, r in zip(rows, radius):
+    for x, r in zip(rows, radius, strict=True):
         attacks = x + r * in_ball(rng, 2000, 30, norm)
         assert (model.predict(attacks) == model.predict(x[None])).all()
 

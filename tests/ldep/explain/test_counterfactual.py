@@ -65,7 +65,7 @@ def test_a_single_model_flips_at_the_distance_and_not_before(seed, norm):
     assert (model.predict(answer.rows) == answer.target).all()
     assert answer.optimal.all()
     assert (answer.gap <= 1e-6 * (1 + answer.distance)).all()
-    for x, distance in zip(X, answer.distance):
+    for x, distance in zip(X, answer.distance, strict=True):
         assert sampled_distance(model, x, norm, 1.01 * distance) >= distance * (1 - 1e-9)
 
 
@@ -96,7 +96,7 @@ def test_an_average_flips_at_the_distance_and_not_before(seed):
     rows = np.asarray(answer.rows)
     assert (model.predict(rows[found]) == answer.target[found]).all()
     assert (answer.bound <= answer.distance).all()
-    for x, bound in zip(X[found], answer.bound[found]):
+    for x, bound in zip(X[found], answer.bound[found], strict=True):
         assert sampled_distance(model, x, "l2", 1.01 * bound) >= bound * (1 - 1e-9)
 
 
@@ -112,7 +112,7 @@ def test_the_distance_is_that_of_a_quadratic_program():
     model = random_model(1, n_features=5)
     X = rows_of(model, 4, 8)
     answer = model.counterfactual(X)
-    for x, before, distance in zip(X, model.predict(X), answer.distance):
+    for x, before, distance in zip(X, model.predict(X), answer.distance, strict=True):
         own, other = ((model.W_, model.c_), (model.M_, model.d_))[:: 1 if before == "no" else -1]
         best = np.inf
         for w, c in zip(*own):

@@ -20,7 +20,7 @@ def test_votes_are_shares():
 def test_the_sparsemax_is_the_nearest_point_of_the_simplex():
     """Tolerance: that of the quadratic program."""
     sum_is_one = {"type": "eq", "fun": lambda point: point.sum() - 1.0}
-    for scores, votes in zip(SCORES[:5], sparsemax(SCORES)):
+    for scores, votes in zip(SCORES[:5], sparsemax(SCORES)[:5], strict=True):
         nearest = minimize(
             lambda point, scores=scores: np.square(point - scores).sum(),
             np.full(4, 0.25),

@@ -27,7 +27,7 @@ def test_the_problem_is_that_of_condition(penalty, alpha, duplicate):
     """
     data = samples(duplicate=duplicate)
     shared = SharedCoordinates.of(data, penalty, 1e-3)
-    problem, scale = shared.problem((3, 2), alpha)
+    problem, scale = shared.problem((3, 2), alpha, "hinge")
     own, own_coordinates = condition(data, (3, 2), alpha, penalty)
     varies = shared.variance > 1e-9
     theta = np.random.default_rng(1).normal(size=problem.pieces.n_parameters)
@@ -43,7 +43,7 @@ def test_wide_data_are_scaled_only():
     rng = np.random.default_rng(0)
     data = Samples(rng.normal(size=(40, 700)), rng.choice([-1.0, 1.0], 40), np.ones(40))
     shared = SharedCoordinates.of(data, "norm", 0.1)
-    problem, _ = shared.problem((2, 2), 10.0)
+    problem, _ = shared.problem((2, 2), 10.0, "hinge")
     own, _ = condition(data, (2, 2), 10.0, "norm")
     np.testing.assert_allclose(problem.X, own.X, rtol=1e-9)
     np.testing.assert_allclose(problem.ridge, own.ridge, rtol=1e-9)
@@ -52,7 +52,7 @@ def test_wide_data_are_scaled_only():
 def test_without_a_penalty_the_coordinates_are_whitened():
     data = samples()
     shared = SharedCoordinates.of(data, "norm", 0.0)
-    problem, _ = shared.problem((2, 2), 0.0)
+    problem, _ = shared.problem((2, 2), 0.0, "hinge")
     assert not problem.ridge.any()
     covariance = (problem.X.T * data.weight) @ problem.X / data.weight.sum()
     np.testing.assert_allclose(covariance, np.eye(6), atol=1e-8)
@@ -64,8 +64,9 @@ def test_warm_starts_reach_the_objectives_of_cold_ones(penalty):
     data, alphas = samples(400), (0.01, 0.1, 1.0, 10.0, 100.0)
     shared = SharedCoordinates.of(data, penalty, alphas[0])
     ratios = []
-    for alpha, solution in zip(alphas, follow(shared, (5, 5), alphas, np.random.default_rng(0), tol=1e-3)):
-        problem, _ = shared.problem((5, 5), alpha)
+    solutions = follow(shared, (5, 5), alphas, np.random.default_rng(0), loss="hinge", tol=1e-3)
+    for alpha, solution in zip(alphas, solutions, strict=True):
+        problem, _ = shared.problem((5, 5), alpha, "hinge")
         cold = Anneal().solve(problem, quick_kmeans(problem, np.random.default_rng(0)))
         ratios.append(solution.objective / cold.objective)
     assert np.mean(ratios) < 1.05
@@ -74,8 +75,9 @@ def test_warm_starts_reach_the_objectives_of_cold_ones(penalty):
 def test_a_linear_path_is_solved_exactly():
     data, alphas = samples(), (1e-4, 1.0)
     shared = SharedCoordinates.of(data, "norm", alphas[0])
-    for alpha, solution in zip(alphas, follow(shared, (1, 1), alphas, np.random.default_rng(0), tol=1e-2)):
-        problem, _ = shared.problem((1, 1), alpha)
+    solutions = follow(shared, (1, 1), alphas, np.random.default_rng(0), loss="hinge", tol=1e-2)
+    for alpha, solution in zip(alphas, solutions, strict=True):
+        problem, _ = shared.problem((1, 1), alpha, "hinge")
         start = np.zeros(problem.pieces.n_parameters)
         assert solution.objective == pytest.approx(Anneal().solve(problem, start).objective, rel=1e-6)
 
@@ -83,6 +85,9 @@ def test_a_linear_path_is_solved_exactly():
 def test_max_iter_limits_every_alpha():
     data = samples()
     shared = SharedCoordinates.of(data, "norm", 0.1)
-    for solution in follow(shared, (4, 4), (0.1, 1.0), np.random.default_rng(0), tol=1e-9, max_iter=12):
+    rng = np.random.default_rng(0)
+    solutions = list(follow(shared, (4, 4), (0.1, 1.0), rng, loss="hinge", tol=1e-9, max_iter=12))
+    assert len(solutions) == 2
+    for solution in solutions:
         assert solution.n_iter <= 12
         assert not solution.converged

@@ -67,6 +67,7 @@ def test_rows_of_the_same_distribution_are_hardly_ever_reported():
 def test_the_training_rows_themselves_are_never_reported(size, seed):
     frame = rows(size[0], seed)
     result = compared(frame, frame)
+    assert list(result) == list(frame)
     assert not any(column.reasons for column in result.values())
     assert all(abs(column.psi) < 1e-12 for column in result.values())
 

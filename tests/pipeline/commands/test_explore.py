@@ -150,7 +150,7 @@ def test_choices_change_as_in_python(encode, tmp_path):
     frame = random_models.rows(np.random.default_rng(9), 30, *shape)
     answers = served.predict(frame, {"output": "counterfactual", "seconds": 60})
     proven = 0
-    for found, answer in zip(seen["chosen"], answers):
+    for found, answer in zip(seen["chosen"], answers, strict=True):
         distance = answer["counterfactual"].get("distance", np.inf)
         if found is None:
             continue

@@ -156,7 +156,7 @@ def test_scope_fold_leaves_missing_cells_to_the_folds():
 def test_the_features_of_a_date_are_those_of_the_calendar():
     moments = np.arange(-719_162, 2_900_000, 997) * 86_400.0 + 3 * 3600
     found = date_features(moments, dates.PARTS)
-    for row, moment in zip(found, moments):
+    for row, moment in zip(found, moments, strict=True):
         day = dates.ORIGIN + datetime.timedelta(seconds=moment)
         assert row.tolist() == [day.year, day.month, day.weekday(), (day - dates.ORIGIN).days, 3.0]
     assert np.isnan(date_features(np.array([math.nan]), dates.PARTS)).all()

@@ -189,7 +189,8 @@ def check_c(column: list[Cell], program: Path | None) -> None:
     texts = [as_text(cell) for cell in column]
     sent = b"".join(text.encode() + b"\0" for text in texts)
     answers = subprocess.run([program], input=sent, capture_output=True, check=True).stdout.decode().split("\0")
-    for text, answer in zip(texts, answers):
+    assert answers.pop() == ""  # each answer ends with a zero
+    for text, answer in zip(texts, answers, strict=True):
         value, (kind, _, content) = cells.read(text), answer.partition(" ")
         assert kind == ("missing" if value is None else "text" if isinstance(value, str) else "number"), text
         assert value is None or value == (content if kind == "text" else float(content)), text

@@ -72,7 +72,8 @@ def test_inner_folds_without_a_column_are_scikit_learns():
     partition = Partition(stratified_folds(Y, 4, 1)[:, None])
     rows = np.flatnonzero(partition.train_rows(2))
     expected = StratifiedKFold(3, shuffle=True, random_state=5).split(rows, Y[rows])
-    for (train, test), (train_places, test_places) in zip(partition.inner_splits(rows, Y, 3, 5), expected):
+    splits = partition.inner_splits(rows, Y, 3, 5)
+    for (train, test), (train_places, test_places) in zip(splits, expected, strict=True):
         np.testing.assert_array_equal(train, rows[train_places])
         np.testing.assert_array_equal(test, rows[test_places])
 

@@ -161,7 +161,8 @@ def test_a_strict_request_with_an_unknown_value_is_refused(server):
 def test_the_nearest_change_of_a_row_gives_it_the_other_class(server, frame):
     rows = plain(frame).iloc[:5].to_dict(orient="records")
     params = {"output": "counterfactual", "frozen": ["grade"], "norm": "l1"}
-    for row, answer in zip(rows, post(server, {"dataframe_records": rows, "params": params})):
+    answers = post(server, {"dataframe_records": rows, "params": params})
+    for row, answer in zip(rows, answers, strict=True):
         near = answer["counterfactual"]
         assert near["proven"]
         assert "grade" not in near["changes"]

@@ -63,7 +63,7 @@ def test_the_changed_row_has_the_other_class_and_choices_stay_choices(kind, norm
     rows = frame.iloc[: 2 if kind == "votes" else 8]
     answers = ask(served, rows, norm=norm, integer=[NUMBER], seconds=30 if kind != "votes" else 2)
     found = 0
-    for (_, row), answer in zip(rows.iterrows(), answers):
+    for (_, row), answer in zip(rows.iterrows(), answers, strict=True):
         near = answer["counterfactual"]
         if "changes" not in near:
             continue
@@ -109,7 +109,7 @@ def test_the_threshold_of_the_answers_counts(single):
     served, frame = single
     strict = ServedModel(served.pipe, None, threshold=0.5)
     rows = frame.iloc[:6]
-    for (_, row), answer in zip(rows.iterrows(), ask(strict, rows)):
+    for (_, row), answer in zip(rows.iterrows(), ask(strict, rows), strict=True):
         near = answer["counterfactual"]
         assert near["proven"]
         assert strict.predict(changed(row, answer)) == [near["class"]] != [answer["class"]]
@@ -124,8 +124,9 @@ def test_a_date_and_a_gap_with_an_indicator_stay():
     model = random_models.classifier(np.random.default_rng(1), X.shape[1], "single")
     served = ServedModel(Pipeline([("e", encoder), ("s", StandardScaler().fit(X)), ("m", model)]), None)
     answers = ask(served, frame.iloc[[0, 1]])
-    assert set(answers[0]["counterfactual"].get("changes", {})) <= {"b"}
-    assert set(answers[1]["counterfactual"].get("changes", {})) <= {"a", "b"}
+    first, second = (set(answer["counterfactual"]["changes"]) for answer in answers)
+    assert first == {"b"}
+    assert set() < second <= {"a", "b"}
 
 
 @pytest.mark.parametrize("ensemble", [False, True])
@@ -136,7 +137,7 @@ def test_more_than_two_classes(ensemble):
     model = LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1], penalties=["norm"], ensemble=ensemble, random_state=0)
     pipe = Pipeline([("encode", RawEncoder()), ("scale", StandardScaler()), ("model", model)]).fit(frame, y)
     served = ServedModel(pipe, None)
-    for (_, row), answer in zip(frame.iloc[:5].iterrows(), ask(served, frame.iloc[:5])):
+    for (_, row), answer in zip(frame.iloc[:5].iterrows(), ask(served, frame.iloc[:5]), strict=True):
         near = answer["counterfactual"]
         assert near["proven"]
         assert served.predict(changed(row, answer)) == [near["class"]] != [answer["class"]]

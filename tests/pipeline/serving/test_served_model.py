@@ -101,7 +101,7 @@ def test_a_self_tuning_model_answers_with_its_own_probabilities_and_an_exact_exp
     pipe.fit(X, frame["sold"].to_numpy(dtype=str))
     served_model.save(tmp_path, Pipeline([("encode", encoder), *pipe.steps]), None)
     answers = served_model.load(tmp_path).predict(frame, {"output": "full"})
-    for answer, probabilities in zip(answers, pipe.predict_proba(X)):
+    for answer, probabilities in zip(answers, pipe.predict_proba(X), strict=True):
         assert list(answer["probability"].values()) == pytest.approx(probabilities.tolist(), abs=1e-12)
         assert max(answer["probability"], key=answer["probability"].get) == answer["class"]
         explanation = answer["explanation"]

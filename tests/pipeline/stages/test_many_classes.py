@@ -107,7 +107,7 @@ def test_a_served_model_answers_label_probabilities_and_explanation(inside, mode
     labels = served.predict(rows)
     assert np.mean(np.array(labels) == frame["kind"].iloc[::10]) > 0.9
     answers = json.loads(json.dumps(served.predict(rows, {"output": "full"})))
-    for answer, label in zip(answers, labels):
+    for answer, label in zip(answers, labels, strict=True):
         probability = answer["probability"]
         assert answer["class"] == label
         assert sum(probability.values()) == pytest.approx(1)
