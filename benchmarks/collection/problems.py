@@ -74,6 +74,11 @@ def problems(classes: int) -> dict[str, Problem]:
     return dict(sorted(found.items(), key=lambda item: item[1].X.size))
 
 
+def copies(problem: Problem) -> float:
+    """The share of the rows that are equal to an earlier one in all features and the class."""
+    return float(pd.DataFrame(np.column_stack([problem.X, problem.y])).duplicated().mean())
+
+
 def fold(problem: Problem, number: int) -> Fold:
     """One fold: the medians of missing values and the scales are those of its training part."""
     X, y = problem

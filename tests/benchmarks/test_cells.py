@@ -101,7 +101,7 @@ def test_a_model_is_compared_only_if_all_its_cells_are_measured():
     unfinished = table[(table["model"] != LIGHTGBM) | (table["fold"] > 0)]
     by_problem = defaults.means(unfinished, {"a": problem(2), "b": problem(2)}, 2)
     assert by_problem["accuracy"].columns.tolist() == [SINGLE, MLP]
-    row = defaults.comparison(by_problem, 2).iloc[0]
+    row = defaults.comparison(by_problem, 2, ["b"]).iloc[0]
     assert (row["other"], row["accuracy"], row["accuracy_error"], row["wins"], row["losses"]) == (MLP, 1, 0, 2, 0)
     assert row["time_ratio"] == pytest.approx(1.5)
 

@@ -31,6 +31,11 @@ def test_strings_become_indicators_and_numbers_stay():
     np.testing.assert_array_equal(numbers(features), [[1.5, 0, 1], [np.nan, 1, 0], [2.0, 0, 1]])
 
 
+def test_rows_with_the_same_features_and_class_are_copies():
+    X = np.array([[1.0, 2], [1, 2], [1, 2], [3, 4]])
+    assert problems.copies(Problem(X, np.array([0, 0, 1, 1]))) == 0.25
+
+
 def test_a_large_table_is_sampled_with_a_seed(monkeypatch):
     rows = 3 * problems.LARGEST
     table = regression_files.Table(pd.DataFrame({"x": np.arange(rows)}), pd.Series(np.arange(rows)))
