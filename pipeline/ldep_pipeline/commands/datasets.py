@@ -104,7 +104,12 @@ def inspect(args: Namespace) -> None:
     frame = read_frame(path, chosen, layout=layout)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
-    found = profile_of(path, frame.dropna(subset=[chosen]))
+    labelled = frame.dropna(subset=[chosen])
+    if labelled.empty:
+        raise UserError(
+            f"{path}: every cell of the target '{chosen}' is empty; name the column of the classes with --target."
+        )
+    found = profile_of(path, labelled)
     unlabelled = int(frame[chosen].isna().sum())
     note = " (the last column; --target names another)" if target is None else ""
     print(f"{path}: {len(frame)} rows, {frame.shape[1] - 1} features; {_in_words(layout, path)}")

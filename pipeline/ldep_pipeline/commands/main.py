@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ldep_pipeline.common.errors import UserError, first_line
-from ldep_pipeline.common.startup import end_with_dvc, use_common_kernels
+from ldep_pipeline.common.startup import close_dvc_cache, end_with_dvc, use_common_kernels
 
 # MLflow and scikit-learn create half a million objects that live until the end. With Python's defaults the garbage
 # collector visits them after every 700 new objects, and again several times at exit: one CPU second per command.
@@ -63,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     args = argparse.Namespace()
     try:
+        close_dvc_cache()
         build_parser().parse_args(argv, args)
         code = args.action(args)
         sys.stdout.flush()

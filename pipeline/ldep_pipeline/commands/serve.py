@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import uvicorn
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 from sqlalchemy.exc import SQLAlchemyError
 
 from ldep_pipeline.commands import CommandLine, add_params, positive_integer
 from ldep_pipeline.common.errors import UserError, first_line, masked
-from ldep_pipeline.compat import mlflow_ui
+from ldep_pipeline.compat import mlflow_ui, uvicorn_http
 from ldep_pipeline.config import params
 from ldep_pipeline.registry import download
 from ldep_pipeline.server import app
@@ -79,38 +78,34 @@ def run(name: str, alias: str, options: ServerOptions, root: Path = Path()) -> N
 
     `name` is a data set, or the folder of a model.
     """
-    check_port(options.port)
-    if options.request_log is not None:
-        options.request_log.check()
-    uri = name if Path(name, "MLmodel").is_file() else f"models:/{download.name_of(name)}@{alias}"
-    with download.checked_copy(uri, root) as folder:
-        model = download.load(str(folder))
-        data = folder / mlflow_folder.DATA
-        address = f"http://{HOST}:{options.port}/invocations"
-        example = app.example(model, download.training_profile(uri, folder))
-        print(f"Serving {uri} on {address}. To try it:\n\n{curl(example, address)}\n", flush=True)
-        app.configure(data, options.strict, options.request_log)
-        uvicorn.run(
-            f"{app.__name__}:{app.from_environment.__name__}",
-            factory=True,
-            host=HOST,
-            port=options.port,
-            workers=options.workers,
-            timeout_graceful_shutdown=GRACE,
-            timeout_worker_healthcheck=HEALTH_CHECK,
-            access_log=False,
-        )
+    with bound(options.port) as listening:
+        if options.request_log is not None:
+            options.request_log.check()
+        uri = name if Path(name, "MLmodel").is_file() else f"models:/{download.name_of(name)}@{alias}"
+        with download.checked_copy(uri, root) as folder:
+            model = download.load(str(folder))
+            data = folder / mlflow_folder.DATA
+            address = f"http://{HOST}:{listening.getsockname()[1]}/invocations"
+            example = app.example(model, download.training_profile(uri, folder))
+            print(f"Serving {uri} on {address}. To try it:\n\n{curl(example, address)}\n", flush=True)
+            app.configure(data, options.strict, options.request_log)
+            uvicorn_http.run(
+                f"{app.__name__}:{app.from_environment.__name__}",
+                listening,
+                options.workers,
+                timeout_graceful_shutdown=GRACE,
+                timeout_worker_healthcheck=HEALTH_CHECK,
+                access_log=False,
+            )
 
 
-def check_port(port: int) -> None:
-    """Report a port that cannot be used before the seconds that loading takes."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            reason = "it must be from 0 to 65535" if isinstance(error, OverflowError) else str(error.strerror).lower()
-            raise UserError(f"port {port} cannot be used: {reason}; choose another one with --port.") from None
+def bound(port: int) -> socket.socket:
+    """A socket on this port; a port that cannot be used is reported before the seconds that loading takes."""
+    try:
+        return uvicorn_http.bound(HOST, port)
+    except (OSError, OverflowError) as error:
+        reason = "it must be from 0 to 65535" if isinstance(error, OverflowError) else str(error.strerror).lower()
+        raise UserError(f"port {port} cannot be used: {reason}; choose another one with --port.") from None
 
 
 def curl(example: dict[str, Any], address: str) -> str:
@@ -136,7 +131,7 @@ def run_ui(experiment: str, port: int, root: Path = Path()) -> None:
     if urlsplit(uri).scheme in ("http", "https"):
         print(f"The tracking server has its own UI. Open {_without_user(uri).rstrip('/')}/{view}")
         return
-    check_port(port)
+    bound(port).close()
     print(
         f"Open http://{HOST}:{port}/{view}\nThe server takes half a minute to start. Stop it with Ctrl-C.", flush=True
     )

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 LONGEST = 300  # characters of the message of another library
 LONGEST_NAME = 60  # characters of a name in a message
 MOST_NAMES = 20  # in one message
+SECRET = re.compile(r"([?&;][^\s=&;#]*(?:token|secret|passw|pwd|key|auth|sig|credential)[^\s=&;#]*=)[^\s&;#]*", re.I)
 
 
 class UserError(Exception):
@@ -22,8 +23,13 @@ def first_line(error: BaseException) -> str:
 
 
 def masked(text: str) -> str:
-    """The text, without the passwords of the addresses in it."""
-    return re.sub(r"://([^\s/:@]*):[^\s/]*@", r"://\1:***@", text)
+    """The text, without what the addresses in it keep secret.
+
+    That is a password; a name without one, which may be a token; and any parameter that sounds like a secret.
+    """
+    text = re.sub(r"://([^\s/:@]*):[^\s/]*@", r"://\1:***@", text)
+    text = re.sub(r"://[^\s/:@]+@", "://***@", text)
+    return SECRET.sub(r"\1***", text)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What every command does first: it settles on the kernels of NumPy, and ends when `dvc` does.
+"""What every command does first: it settles on the kernels of NumPy, closes DVC's cache, and ends when `dvc` does.
 
 OpenBLAS and NumPy choose their code by the processor, and code for AVX-512 adds in another order than code for AVX2.
 The last bits of a sum then differ, and a solver that follows them may end in another minimum. So both are told to use
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import threading
 import time
 from itertools import pairwise
@@ -37,6 +38,20 @@ def use_common_kernels(cpu_info: Path = CPU_INFO) -> None:
 def _has_avx2(cpu_info: Path) -> bool:
     # Another operating system, or another kind of processor, has no such file or no such flag.
     return cpu_info.is_file() and " avx2 " in cpu_info.read_text()
+
+
+def close_dvc_cache(project: Path = Path()) -> None:
+    """Close the folder from which DVC unpickles its cache to other users, in a project that has one.
+
+    DVC makes it open to everybody. It is made here if it is not there yet.
+    """
+    folder = project / ".ldep/dvc"
+    if not (project / ".dvc/config").is_file() or folder.is_symlink():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    mode = folder.stat()
+    if stat.S_IMODE(mode.st_mode) & 0o077 and mode.st_uid == os.geteuid():
+        folder.chmod(0o700)
 
 
 def end_with_dvc() -> None:

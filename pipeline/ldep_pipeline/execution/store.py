@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -50,9 +51,11 @@ class Store:
     def put(self, key: str, record: dict[str, Any], files: Mapping[str, bytes] = NO_FILES) -> None:
         """Store a record, and files by their suffix. The record comes last: with it the entry is complete."""
         for suffix, content in files.items():
+            self._clear(self._path(key, suffix))
             with replacing(self._path(key, suffix)) as part:
                 part.write_bytes(content)
         checksums = {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
+        self._clear(self._path(key))
         seal(self._path(key), key, record, checksums)
 
     def read_file(self, key: str, suffix: str) -> bytes | None:
@@ -86,6 +89,12 @@ class Store:
     def pipeline_of(self, key: str) -> bytes | None:
         """The skops file of the pipeline that a fit has fitted, if it was kept."""
         return self.read_file(key, MODEL)
+
+    @staticmethod
+    def _clear(path: Path) -> None:
+        """Remove a folder that stands in the place of a file: it cannot be replaced by one."""
+        if path.is_dir():
+            shutil.rmtree(path)
 
     def _path(self, key: str, suffix: str = ".json") -> Path:
         return self.folder / key[:2] / f"{key}{suffix}"

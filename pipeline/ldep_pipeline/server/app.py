@@ -18,20 +18,23 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ldep_pipeline.data.cells import CellError
 from ldep_pipeline.server import openapi, request_format
-from ldep_pipeline.server.request_format import BadRequest
+from ldep_pipeline.server.request_format import BadRequest, Rows
 from ldep_pipeline.server.request_log import RequestLog
-from ldep_pipeline.serving import served_model
-from ldep_pipeline.serving.served_model import Report, ServedModel
+from ldep_pipeline.server.search_process import Searches, Unavailable
+from ldep_pipeline.serving import counterfactual_answers, served_model
+from ldep_pipeline.serving.served_model import ServedModel
 from ldep_pipeline.serving.training_profile import TrainingProfile
 
 log = logging.getLogger(__name__)
@@ -42,9 +45,18 @@ LOG, LOG_SIZE = "LDEP_REQUEST_LOG", "LDEP_REQUEST_LOG_SIZE"  # the file for the 
 TAKEN_AS_MISSING = "Ldep-Taken-As-Missing"  # response header: the number of rows by column
 LONGEST_HEADER = 2000  # characters; servers and proxies refuse headers of more than some thousand
 LARGEST_BODY = 32 * 2**20  # bytes
+LARGE_BODY = 2**18  # bytes: one of these at a time, so that small ones never wait for several
+LARGEST_ANSWER = 64 * 2**20  # bytes: explanations of a small row may take kilobytes
+PART = 1000  # rows that are answered at a time, so that few of them are a table in memory
 SLOWEST_BODY = 60  # seconds in which a body must have arrived
 LONGEST_MESSAGE = 1000  # characters: a message may repeat a cell, and a cell may be megabytes
-ERROR_CODES = {400: "BAD_REQUEST", 408: "REQUEST_TIMEOUT", 413: "REQUEST_TOO_LARGE", 415: "UNSUPPORTED_MEDIA_TYPE"}
+ERROR_CODES = {
+    400: "BAD_REQUEST",
+    408: "REQUEST_TIMEOUT",
+    413: "REQUEST_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    503: "TEMPORARILY_UNAVAILABLE",
+}
 
 
 def configure(folder: Path, strict: bool, request_log: RequestLog | None) -> None:
@@ -61,7 +73,7 @@ def from_environment() -> Starlette:
     folder = Path(os.environ[FOLDER])
     request_log = RequestLog(Path(os.environ[LOG]), int(os.environ[LOG_SIZE])) if os.environ.get(LOG) else None
     model, profile = served_model.load(folder), TrainingProfile.load(folder)
-    return create(model, profile, strict=bool(os.environ.get(STRICT)), request_log=request_log)
+    return create(model, profile, Searches(folder), strict=bool(os.environ.get(STRICT)), request_log=request_log)
 
 
 def example(model: ServedModel, profile: TrainingProfile | None) -> dict[str, Any]:
@@ -71,7 +83,8 @@ def example(model: ServedModel, profile: TrainingProfile | None) -> dict[str, An
 
 def create(
     model: ServedModel,
-    profile: TrainingProfile | None = None,
+    profile: TrainingProfile | None,
+    searches: Searches,
     strict: bool = False,
     request_log: RequestLog | None = None,
 ) -> Starlette:
@@ -79,15 +92,23 @@ def create(
     answers = Answers(model, strict, request_log)
     description = openapi.describe(model, example(model, profile), served_model.installed_version())
     # As many at a time as there are processors: a request that computes holds its body and its table in memory.
-    computing = asyncio.Semaphore(os.cpu_count() or 1)
+    computing, computing_large = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Semaphore(1)
 
     async def invocations(request: Request) -> Response:
         try:
             body = await _body(request)
-            async with computing:
-                return await asyncio.to_thread(answers.to, body, request.headers.get("content-type"))
+            async with computing_large if len(body) > LARGE_BODY else computing:
+                asked = await asyncio.to_thread(answers.read, body, request.headers.get("content-type"))
+                if not asked.is_search:
+                    return await asyncio.to_thread(answers.to, asked)
+            found = await searches.answer(asked.rows.frame(), asked.params)
+            return answers.after_search(asked, found)
         except BadRequest as error:
             return _error(error.status, ERROR_CODES[error.status], str(error))
+        except Unavailable as error:
+            response = _error(503, ERROR_CODES[503], str(error))
+            response.headers["Retry-After"] = str(error.retry_after)
+            return response
         except ClientDisconnect:
             return _error(400, ERROR_CODES[400], "The client closed the connection.")
         except Exception:
@@ -114,6 +135,18 @@ def create(
     )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A request that has been read: its rows and its parameters, defaults included."""
+
+    rows: Rows
+    params: dict[str, Any]
+
+    @property
+    def is_search(self) -> bool:
+        return self.params.get("output") == counterfactual_answers.OUTPUT
+
+
 class Answers:
     """The model's responses to requests, with a header for values that were taken as missing."""
 
@@ -121,41 +154,69 @@ class Answers:
         self.model, self.strict, self.request_log = model, strict, request_log
         self.reported: set[str] = set()  # columns whose unknown values the server's log has mentioned
 
-    def to(self, body: bytes, content_type: str | None) -> Response:
-        rows, params = request_format.read(body, content_type)
-        try:
-            predictions, report = self.model.answer(rows, {"strict": self.strict, **params})
-        except ValueError as error:
-            raise BadRequest(str(error)) from None
-        response = _json(200, {"predictions": predictions})
-        if report:
-            response.headers[TAKEN_AS_MISSING] = missing_header(report)
-            self._report(report)
-        self._record(rows)
+    def read(self, body: bytes, content_type: str | None) -> Asked:
+        rows, params = request_format.read(body, content_type, self.model.encoder.columns_)
+        asked = Asked(rows, {"strict": self.strict, **params})
+        if asked.is_search:
+            try:
+                counterfactual_answers.check(rows.count, params)
+            except ValueError as error:
+                raise BadRequest(str(error)) from None
+        return asked
+
+    def to(self, asked: Asked) -> Response:
+        """Answer some rows after the others: tables and answers of all of them would be many times the body."""
+        content, unknown = bytearray(), Counter[str]()
+        for first, part in asked.rows.parts(PART):
+            try:
+                predictions, report = self.model.answer(part, asked.params)
+            except CellError as error:
+                raise BadRequest(str(CellError(first + error.row, error.column, error.reason))) from None
+            except ValueError as error:
+                raise BadRequest(str(error)) from None
+            content += b", " * bool(content and predictions) + json.dumps(predictions)[1:-1].encode()
+            if len(content) > LARGEST_ANSWER:
+                raise BadRequest(f"The answer is larger than {LARGEST_ANSWER} bytes; send the rows in parts.", 413)
+            unknown.update({name: len(rows) for name, rows in report.items()})
+        return self._response(asked, bytes(content), unknown)
+
+    def after_search(self, asked: Asked, found: dict[str, Any]) -> Response:
+        """The response to a request for counterfactuals, from what the process that searches has returned."""
+        if "error" in found:
+            raise BadRequest(found["error"])
+        return self._response(asked, json.dumps(found["predictions"])[1:-1].encode(), found["unknown"])
+
+    def _response(self, asked: Asked, predictions: bytes, unknown: dict[str, int]) -> Response:
+        response = Response(b'{"predictions": [' + predictions + b"]}", media_type="application/json")
+        if unknown:
+            response.headers[TAKEN_AS_MISSING] = missing_header(unknown)
+            self._report(unknown)
+        self._record(asked.rows)
         return response
 
-    def _record(self, rows: pd.DataFrame) -> None:
+    def _record(self, rows: Rows) -> None:
         """Append the rows to the log of requests. A full disk must not keep the server from answering."""
         if self.request_log is None:
             return
         try:
-            self.request_log.append(rows, self.model.encoder.columns_)
+            for _, part in rows.parts(PART):
+                self.request_log.append(part, self.model.encoder.columns_)
         except OSError as error:
             log.error("%s: rows of a request could not be logged: %s.", self.request_log.path, error.strerror)
 
-    def _report(self, report: Report) -> None:
+    def _report(self, unknown: dict[str, int]) -> None:
         """Log each column once per process: a client may send unknown values in every request."""
-        new = sorted(set(report) - self.reported)
+        new = sorted(set(unknown) - self.reported)
         if new:
             self.reported.update(new)
             log.warning("A request has unknown values, taken as missing, in: %s.", ", ".join(new))
 
 
-def missing_header(report: Report) -> str:
+def missing_header(unknown: dict[str, int]) -> str:
     """Return the number of rows by column, as JSON in ASCII, short enough for an HTTP header."""
     counts: dict[str, int] = {}
-    for name, rows in report.items():
-        longer = {**counts, name: len(rows)}
+    for name, rows in unknown.items():
+        longer = {**counts, name: rows}
         if len(json.dumps(longer)) > LONGEST_HEADER:
             break
         counts = longer

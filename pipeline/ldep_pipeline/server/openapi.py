@@ -80,6 +80,7 @@ ERRORS = {
     "408": "The body did not arrive in time.",
     "413": "The body is too large.",
     "415": "The content type is neither JSON nor CSV.",
+    "503": "Too many requests for counterfactuals. The header Retry-After has the seconds until the next attempt.",
 }
 
 

@@ -60,11 +60,17 @@ def read_limits(params: Mapping[str, Any]) -> Limits:
     return Limits(**values)
 
 
+def check(rows: int, params: Mapping[str, Any]) -> Limits:
+    """The limits of a request with so many rows; ValueError says what of it is wrong."""
+    limits = read_limits(params)
+    if rows > MOST_ROWS:
+        raise ValueError(f"The request has {rows} rows; the output '{OUTPUT}' takes at most {MOST_ROWS}.")
+    return limits
+
+
 def answers(served: ServedModel, rows: pd.DataFrame, X: np.ndarray, params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One answer per row. The time limit is that of all rows; each gets an equal part of what is left."""
-    limits = read_limits(params)
-    if len(X) > MOST_ROWS:
-        raise ValueError(f"The request has {len(X)} rows; the output '{OUTPUT}' takes at most {MOST_ROWS}.")
+    limits = check(len(X), params)
     try:
         if not isinstance(served.model, ExactAnswers):
             raise NotExportable(f"{type(served.model).__name__} has no exact counterfactuals.")

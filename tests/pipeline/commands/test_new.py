@@ -74,10 +74,13 @@ def test_inspect_prints_the_profile_and_writes_it(project, capsys):
         (["new", "mine", "mine.csv", "--target", "size"], "classes of the target 'size' have a single row"),
         (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "'metric'"),
         (["inspect", "absent.csv"], "there is no such file"),
+        (["inspect", "unlabelled.csv", "--target", "label"], "every cell of the target 'label' is empty"),
+        (["new", "mine", "unlabelled.csv", "--target", "label"], "label"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_changes_nothing(project, capsys, arguments, message):
     before = (project / "params.yaml").read_text()
+    Path("unlabelled.csv").write_text("size,label\n1,\n2,?\n")
     assert main(arguments) == 1
     assert message in capsys.readouterr().err
     assert (project / "params.yaml").read_text() == before

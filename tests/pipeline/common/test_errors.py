@@ -15,6 +15,10 @@ from ldep_pipeline.tracking import connection
     [
         ("API request to http://ann:s3cret@host/api failed.", "API request to http://ann:***@host/api failed"),
         ("postgresql://ann:p@ss@host/db and http://bob:x@h", "postgresql://ann:***@host/db and http://bob:***@h"),
+        ("http://s3cret@host/api and https://t0ken@h", "http://***@host/api and https://***@h"),
+        ("http://host/api?access_token=s3cret&page=2", "http://host/api?access_token=***&page=2"),
+        ("http://host/?a=1&access_tokenn=s3cret and more", "http://host/?a=1&access_tokenn=*** and more"),
+        ("s3://b/x?X-Amz-Signature=ab12&Api_Key=c;pwd=d", "s3://b/x?X-Amz-Signature=***&Api_Key=***;pwd=***"),
         ("http://host:5000/a@b is no address of anyone", "http://host:5000/a@b is no address of anyone"),
         ("\nthe first line.\nand more", "the first line"),
         ("x" * 1000, "x" * 300),

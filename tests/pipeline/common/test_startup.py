@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import subprocess
 import sys
 
 import pytest
 
-from ldep_pipeline.common.startup import CPU_INFO, VARIABLES, use_common_kernels
+from ldep_pipeline.common.startup import CPU_INFO, VARIABLES, close_dvc_cache, use_common_kernels
 
 # What a command does, up to the point where it has loaded NumPy.
 COMMAND = """
@@ -28,6 +29,24 @@ def no_variables(monkeypatch):
     for name in VARIABLES:
         monkeypatch.setenv(name, "")  # so that the variable is restored, whatever the test sets
         monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_cache_of_dvc_is_closed_to_other_users(tmp_path, exists):
+    """DVC unpickles what lies there, and makes the folder with mode 777."""
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc/config").touch()
+    if exists:
+        (tmp_path / ".ldep/dvc").mkdir(parents=True)
+        (tmp_path / ".ldep/dvc").chmod(0o777)
+    command = [sys.executable, "-m", "ldep_pipeline.commands.main", "datasets", "--names"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert stat.S_IMODE((tmp_path / ".ldep/dvc").stat().st_mode) == 0o700
+
+
+def test_a_folder_that_is_no_project_is_left_alone(tmp_path):
+    close_dvc_cache(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def write_flags(tmp_path, flags: str):

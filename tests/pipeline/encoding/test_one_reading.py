@@ -75,10 +75,13 @@ def frames(column: list[Cell]) -> dict[str, pd.DataFrame]:
         "instances": sent,
         "inputs": {"c": column},
     }
-    requests = {name: request_format.read(json.dumps({name: body}).encode(), JSON)[0] for name, body in bodies.items()}
+    requests = {
+        name: request_format.read(json.dumps({name: body}).encode(), JSON, ["c"])[0].frame()
+        for name, body in bodies.items()
+    }
     rows = io.StringIO()
     csv.writer(rows).writerows([["c", "second"], *([as_text(cell), "1"] for cell in column)])
-    requests["text/csv"] = request_format.read(rows.getvalue().encode(), CSV)[0][["c"]]
+    requests["text/csv"] = request_format.read(rows.getvalue().encode(), CSV, ["c"])[0].frame()
     return requests | {
         "records": pd.DataFrame(sent),
         "split": pd.DataFrame([[row["c"]] for row in sent], columns=["c"]),

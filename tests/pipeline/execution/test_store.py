@@ -47,6 +47,16 @@ def test_a_damaged_record_counts_as_missing_and_can_be_replaced(store, content, 
     assert store.get(KEY) == RECORD
 
 
+@pytest.mark.parametrize("suffix", [".json", ".npy"])
+def test_a_folder_in_the_place_of_a_file_counts_as_damage_and_is_replaced(store, suffix):
+    path = next(store.folder.rglob(f"*{suffix}"))
+    path.unlink()
+    (path / "inner").mkdir(parents=True)
+    assert store.get(KEY) is None
+    store.put(KEY, RECORD, {".npy": b"numbers"})
+    assert store.get(KEY) == RECORD
+
+
 def test_a_changed_number_counts_as_missing(store):
     path = next(store.folder.rglob("*.json"))
     path.write_text(path.read_text().replace("0.3000", "0.4000"))

@@ -94,15 +94,19 @@ def as_csv(rows: list[list[str]]) -> str:
 
 def test_requests(served, frame):
     records = [dict(zip(frame.columns, row)) for row in ROWS]
-    sent = request_format.read(json.dumps({"dataframe_records": records}).encode(), JSON)[0]
+    sent = request_format.read(json.dumps({"dataframe_records": records}).encode(), JSON, ["caliper", "depth"])[
+        0
+    ].frame()
     np.testing.assert_array_equal(codes(served, sent), EXPECTED)
-    np.testing.assert_array_equal(codes(served, request_format.read(as_csv(ROWS).encode(), CSV)[0]), EXPECTED)
+    np.testing.assert_array_equal(
+        codes(served, request_format.read(as_csv(ROWS).encode(), CSV, ["caliper", "depth"])[0].frame()), EXPECTED
+    )
 
 
 @pytest.mark.parametrize(("number", "caliper"), [("0.2", "0.2"), ("0.20", "0.2"), ("2e-1", "0.2"), ("0.3", "0.30")])
 def test_a_number_in_json_is_the_category_that_is_written_like_it_or_the_first_of_its_value(served, number, caliper):
     body = f'{{"dataframe_records": [{{"caliper": {number}, "depth": {number}}}]}}'
-    sent = request_format.read(body.encode(), JSON)[0]
+    sent = request_format.read(body.encode(), JSON, ["caliper", "depth"])[0].frame()
     assert codes(served, sent)[0, 0] == CALIPERS.index(caliper)
 
 

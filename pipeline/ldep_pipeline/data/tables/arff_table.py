@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,9 @@ class ArffTable(Table):
             for (name, kind), is_numeric in zip(content["attributes"], lines.numeric_attributes)
         }
         for name, kind in self.kinds.items():
-            repeated = [category for category in kind if kind.count(category) > 1] if isinstance(kind, list) else []
-            if repeated:
-                raise UserError(f"{path}: the attribute '{short(name)}' declares the category '{repeated[0]}' twice.")
+            category, count = Counter(kind).most_common(1)[0] if isinstance(kind, list) and kind else ("", 0)
+            if count > 1:
+                raise UserError(f"{path}: the attribute '{short(name)}' declares the category '{category}' twice.")
         super().__init__(path, list(self.kinds))
 
     def declares_order(self, column: str) -> bool:
