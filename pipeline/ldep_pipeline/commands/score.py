@@ -36,6 +36,7 @@ from ldep_pipeline.serving.served_model import Report, ServedModel, columns_by_r
 log = logging.getLogger(__name__)
 TARGETS = (".csv", ".parquet")
 Write = Callable[[pa.Table], None]
+MOST_WORDS = 10  # of a text, in an explanation
 MOVED = 3  # the exit code if a column moved
 FEW_ROWS = 100
 DRIFT_COLUMNS = (
@@ -182,6 +183,9 @@ def _explanation_columns(model: ServedModel, X: np.ndarray) -> dict[str, pa.Arra
     contributions = X if explanation is None else explanation.contributions
     for name, contribution in zip(model.columns, contributions.T):
         columns[f"contribution_of_{name}"] = pa.array(contribution)
+    for name, rows in model.explain_words(X).items():
+        shown = ["; ".join(f"{word} {share:+.3g}" for word, share in list(row.items())[:MOST_WORDS]) for row in rows]
+        columns[f"words_of_{name}"] = pa.array(shown, pa.string())
     return columns
 
 

@@ -157,13 +157,13 @@ class ServedModel:
     def explain_words(self, X: np.ndarray) -> dict[str, list[dict[str, float]]]:
         """By column of texts, for each row what each term that its text contains adds, the largest first.
 
-        The rest of the column's contribution is that of the terms that the text lacks. Empty if the model has no exact
+        The rest of the column's contribution is that of the terms that the text lacks. The model must have an exact
         explanation.
         """
         texts = [column for column in self.encoder.fitted_ if isinstance(column, Text) and column.name in self.columns]
         explanation = self._explain_features(X) if texts and len(X) else None
         if explanation is None:
-            return {}
+            return {column.name: [] for column in texts}
         found = {}
         for column in texts:
             first = self._first_features[self.columns.index(column.name)]

@@ -10,7 +10,6 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from sklearn.datasets import load_digits, load_iris
 
 from ldep_pipeline.commands import score
@@ -20,6 +19,7 @@ from ldep_pipeline.execution import results
 from ldep_pipeline.registry import download
 from ldep_pipeline.stages import register
 from tests.support import registered
+from tests.support.own_project import make
 
 CLASSIFIERS: dict[str, Any] = {
     "svc": {"class": "sklearn.svm.SVC"},
@@ -31,26 +31,6 @@ CLASSIFIERS: dict[str, Any] = {
         "trials": 2,
     },
 }
-
-
-def make(folder: Path, frame: pd.DataFrame, classifiers: dict[str, Any], **sections: Any) -> Path:
-    """A project with one own file, run from `fetch` to `register`."""
-    (folder / "data/own").mkdir(parents=True)
-    frame.to_csv(folder / "data/own/mine.csv", index=False)
-    values = {
-        "datasets": ["mine"],
-        "own_data": {"mine": {"path": "data/own/mine.csv", "target": "kind"}},
-        "split": {"folds": 3},
-        "models": list(classifiers),
-        "classifiers": classifiers,
-        "execution": {"n_jobs": 1},
-        **sections,
-    }
-    (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
-    with registered.inside(folder):
-        for stage in ("fetch", "impute", "split", "train", "register"):
-            assert main([stage]) == 0
-    return folder
 
 
 def iris() -> pd.DataFrame:

@@ -44,6 +44,7 @@ NOTICEABLE = 10  # seconds from which the work is announced
 SHARES = (0.1, 0.3)
 FEWEST_PER_CLASS = 3
 MOST_ROWS = {"shares": 400, "permutation": 2000}
+MOST_WORDS = 20  # that are listed
 REPEATS, MOST_PREDICTIONS = 5, 250  # shuffles of each column, and of all columns together
 
 
@@ -72,8 +73,10 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
     if record is None:
         if fitted["fit_seconds"] > NOTICEABLE:
             log.info("%s: examining %s, about %.0f s.", dataset, model, 1.5 * fitted["fit_seconds"])
-        sources = RawEncoder.load(paths.encoder(dataset, folder)).source_columns
-        subject = Subject(data, read_raw(dataset, folder), sources, fold, params.metric, params.costs)
+        encoder = RawEncoder.load(paths.encoder(dataset, folder))
+        texts = frozenset(name for name, kind in encoder.kinds.items() if kind == "text")
+        raw, sources = read_raw(dataset, folder), encoder.source_columns
+        subject = Subject(data, raw, sources, fold, params.metric, params.costs, texts=texts)
         with progress.of_one_step(f"{dataset}: examining {model}"):
             record = examine_fold(task, json.loads(fitted["settings"]), subject)
         trained.store.put(key, record)
@@ -140,21 +143,32 @@ def _has_every_class(y: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def importance(pipe: Any, subject: Subject, seed: int) -> dict[str, Any]:
-    """`method` and `columns`: the importance of each raw column on unseen rows, the largest first."""
+    """`method` and `columns`: the importance of each raw column on unseen rows, the largest first.
+
+    With shares also `words`: the most important words of texts.
+    """
     method = "shares" if hasattr(pipe[-1], "attribute") else "permutation"
     rows = _sample(subject.test, MOST_ROWS[method])
     measure = _shares if method == "shares" else _losses
     values = measure(pipe, subject, rows, seed)
     order = sorted(values, key=lambda column: -values[column])
-    return {"method": method, "rows": len(rows), "columns": {column: values[column] for column in order}}
+    found = {"method": method, "rows": len(rows), "columns": {column: values[column] for column in order}}
+    if method == "shares" and subject.texts:
+        words = subject.words(_shares_of_features(pipe, subject, rows))
+        found["words"] = {word: words[word] for word in sorted(words, key=lambda word: -words[word])[:MOST_WORDS]}
+    return found
 
 
 def _shares(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[str, float]:
     """The part of each column in the sum of the mean absolute shares."""
+    shares = _shares_of_features(pipe, subject, rows)
+    return {column: float(shares[features].sum()) for column, features in subject.groups.items()}
+
+
+def _shares_of_features(pipe: Any, subject: Subject, rows: np.ndarray) -> np.ndarray:
     X = pipe[:-1].transform(subject.data.frame(rows))
-    per_feature = np.asarray(pipe[-1].explain_global(np.asarray(X)).importance)
-    total = float(per_feature.sum()) or 1.0
-    return {column: float(per_feature[features].sum()) / total for column, features in subject.groups.items()}
+    shares = np.asarray(pipe[-1].explain_global(np.asarray(X)).importance)
+    return shares / (float(shares.sum()) or 1.0)
 
 
 def _losses(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[str, float]:

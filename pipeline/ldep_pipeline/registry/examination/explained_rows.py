@@ -92,6 +92,14 @@ def _record(pipe: Any, subject: Subject, comparison: ComparedRow, exact: bool) -
     parts, start = (_exact_parts if exact else _parts_by_replacement)(pipe, subject, comparison)
     row = int(subject.test[comparison.position])
     per_column = {column: float(parts[features].sum()) for column, features in subject.groups.items()}
+    values = {column: _shown(subject.raw[column].iloc[row]) for column in per_column}
+    if exact:
+        words = subject.words(parts, row)
+        for column in subject.texts & set(per_column):  # without its words, a text is what it lacks
+            per_column[column] -= sum(part for word, part in words.items() if subject.column_of(word) == column)
+            values[column] = "words that it lacks"
+        per_column |= words
+        values |= dict.fromkeys(words, "in the text")
     largest = sorted(per_column, key=lambda column: -abs(per_column[column]))[:MOST_COLUMNS]
     return {
         "row": row,
@@ -100,10 +108,7 @@ def _record(pipe: Any, subject: Subject, comparison: ComparedRow, exact: bool) -
         "rival": str(pipe.classes_[comparison.rival]),
         "margin": comparison.margin,
         "start": start,
-        "columns": [
-            {"column": column, "value": _shown(subject.raw[column].iloc[row]), "part": per_column[column]}
-            for column in largest
-        ],
+        "columns": [{"column": column, "value": values[column], "part": per_column[column]} for column in largest],
         "rest": sum(part for column, part in per_column.items() if column not in largest),
     }
 

@@ -24,6 +24,8 @@ class Subject:
     fold: int
     metric: str
     costs: Costs | None = None
+    texts: frozenset[str] = frozenset()
+    """The raw columns of prose, of which each feature is a word."""
 
     @cached_property
     def train(self) -> np.ndarray:
@@ -40,6 +42,18 @@ class Subject:
         for position, column in enumerate(self.sources):
             positions.setdefault(column, []).append(position)
         return positions
+
+    def column_of(self, feature: str) -> str:
+        """The raw column of a feature."""
+        return self.sources[self.data.columns.index(feature)]
+
+    def words(self, parts: np.ndarray, row: int | None = None) -> dict[str, float]:
+        """The parts of the words by the names of their features; of a row only those that its texts contain."""
+        places = [place for place, source in enumerate(self.sources) if source in self.texts]
+        names = self.data.columns
+        # The indicator of missing texts is the only feature of such a column that is not a word.
+        words = [place for place in places if names[place] != f"{self.sources[place]}:missing"]
+        return {names[place]: float(parts[place]) for place in words if row is None or self.data.X[row, place] == 1}
 
     def score(self, pipe: Any, X: np.ndarray, rows: np.ndarray) -> float | None:
         """The metric on some rows whose features may have been changed."""

@@ -125,14 +125,30 @@ def importance(report: DatasetReport) -> Figure | None:
     if not known or not known["columns"]:
         return None
     are_shares = known["method"] == "shares"
-    factor = 100 if are_shares else report.metric.factor
-    shown = list(known["columns"].items())[:MOST_COLUMNS]
+    label = "share of the decision, %" if are_shares else f"loss of {report.metric.axis}"
+    return _bars(known["columns"], 100 if are_shares else report.metric.factor, label)
+
+
+@report_figure(
+    "model",
+    "Words by importance",
+    "The mean absolute share of each word of a text in the decision values, on the same rows. A word that ends with "
+    "dots stands for all words that begin so.",
+)
+def words(report: DatasetReport) -> Figure | None:
+    known = report.examination.get("importance") or {}
+    return _bars(known["words"], 100, "share of the decision, %") if known.get("words") else None
+
+
+def _bars(values: Mapping[str, float], factor: float, label: str) -> Figure:
+    """One bar for each of the first values."""
+    shown = list(values.items())[:MOST_COLUMNS]
     figure, axes = drawing.figure(drawing.WIDTH, drawing.height_of(len(shown)))
-    values = [factor * value for _, value in reversed(shown)]
-    axes.barh(range(len(shown)), values, height=0.62, color=drawing.colour("ldep"))
-    axes.set_yticks(range(len(shown)), [_short(column) for column, _ in reversed(shown)])
-    xlabel = "share of the decision, %" if are_shares else f"loss of {report.metric.axis}"
-    axes.set(xlabel=xlabel, ylim=(-0.6, len(shown) - 0.4))
+    axes.barh(
+        range(len(shown)), [factor * value for _, value in reversed(shown)], height=0.62, color=drawing.colour("ldep")
+    )
+    axes.set_yticks(range(len(shown)), [_short(name) for name, _ in reversed(shown)])
+    axes.set(xlabel=label, ylim=(-0.6, len(shown) - 0.4))
     drawing.horizontal(axes)
     return figure
 
