@@ -217,8 +217,11 @@ def test_a_server_that_fails_during_training_loses_nothing(
 def check_one_finished_run(url: str, experiment: str) -> None:
     client = mlflow.MlflowClient(url)
     number = client.get_experiment_by_name(experiment).experiment_id
-    statuses = [run.info.status for run in client.search_runs([number])]
-    assert statuses == [runs.FINISHED]
+    found = client.search_runs([number])
+    assert {run.info.status for run in found} == {runs.FINISHED}
+    assert len([run for run in found if runs.KEY in run.data.tags]) == 1
+    names = [run.info.run_name for run in found]
+    assert len(names) == len(set(names))  # its folds and trials too
 
 
 def test_a_socket_that_is_closed_at_once_is_reported(tmp_path, monkeypatch):

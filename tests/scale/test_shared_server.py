@@ -39,10 +39,11 @@ def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> mlflow.MlflowClie
 
 
 def runs(client: mlflow.MlflowClient, experiment: str) -> list[Run]:
+    """The runs of models."""
     held = client.get_experiment_by_name(experiment)
     found = client.search_runs([held.experiment_id], run_view_type=ViewType.ALL)
     assert not [run for run in found if run.info.status == "RUNNING"]
-    return [run for run in found if run.info.lifecycle_stage == "active"]
+    return [run for run in found if run.info.lifecycle_stage == "active" and "ldep.key" in run.data.tags]
 
 
 def assert_whole(client: mlflow.MlflowClient, found: list[Run], folder: Path) -> None:

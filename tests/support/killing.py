@@ -86,6 +86,9 @@ def kill(process: subprocess.Popen[bytes], whole: bool) -> bool:
     return True
 
 
+PARENT = "mlflow.parentRunId"
+
+
 def table(folder: Path) -> pd.DataFrame:
     """All numbers of all sets but the times."""
     sets = sorted(path.name for path in (folder / "results").iterdir() if path.is_dir())
@@ -93,7 +96,7 @@ def table(folder: Path) -> pd.DataFrame:
 
 
 def check_runs(folder: Path, experiment: str) -> int:
-    """No run is left RUNNING, none is there twice; return how many there are."""
+    """No run is left RUNNING, none is there twice, also inside others; return how many runs of models there are."""
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     client = mlflow.MlflowClient()
     held = client.get_experiment_by_name(experiment)
@@ -104,6 +107,10 @@ def check_runs(folder: Path, experiment: str) -> int:
     assert {run.info.status for run in active} == {"FINISHED"}
     keys = [run.data.tags["ldep.key"] for run in active]
     assert len(keys) == len(set(keys))
+    inside = [run for run in every if run.info.lifecycle_stage == "active" and PARENT in run.data.tags]
+    names = [(run.data.tags[PARENT], run.info.run_name) for run in inside]
+    assert len(names) == len(set(names))
+    assert {parent for parent, _ in names} <= {run.info.run_id for run in active}
     return len(active)
 
 

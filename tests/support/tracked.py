@@ -41,10 +41,19 @@ def make(folder: Path) -> Path:
     return folder
 
 
+def children(client: mlflow.MlflowClient, run: Run, kind: str) -> dict[str, Run]:
+    """The active runs of a kind inside a run, by name; each name is there once."""
+    where = f"tags.`mlflow.parentRunId` = '{run.info.run_id}' and tags.`ldep.kind` = '{kind}'"
+    found = client.search_runs([run.info.experiment_id], where)
+    by_name = {child.info.run_name: child for child in found}
+    assert len(by_name) == len(found)
+    return by_name
+
+
 def runs(client: mlflow.MlflowClient) -> dict[str, Run]:
-    """The active runs by model; each model has one."""
+    """The active runs of models, by model; each model has one."""
     experiment = client.get_experiment_by_name("suite")
-    active = client.search_runs([experiment.experiment_id])
+    active = client.search_runs([experiment.experiment_id], "tags.model LIKE '%'")
     by_model = {run.data.tags["model"]: run for run in active}
     assert len(by_model) == len(active)
     return by_model

@@ -50,6 +50,8 @@ class Tracking(Section):
     enabled: bool = True
     experiment: str = Field(default="ldep", min_length=1, max_length=200)
     models: bool = True
+    folds: bool = True
+    trials: Literal["none", "first", "all"] = "first"
 
 
 class Register(Section):

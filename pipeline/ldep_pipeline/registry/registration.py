@@ -32,7 +32,7 @@ def register(work: FinalModel, selected: Selection, params: Params, root: Path, 
 
     promote: make the version the champion, whatever the rule says.
     """
-    store = connection.connect(params.tracking.experiment, root, params.metric)
+    store = connection.connect(params.tracking.experiment, root)
     registration = _Registration(Registry(store, work.dataset, root), work, selected, params, promote)
     problem = f"{work.dataset} could not be registered"
     return store.do(f"registering {work.dataset}", registration.run, problem, "Fix this and run it again")

@@ -21,7 +21,7 @@ from mlflow.exceptions import MlflowException
 from ldep_pipeline.registry import download, signatures
 from ldep_pipeline.serving import mlflow_folder
 from ldep_pipeline.tracking.connection import Connection
-from ldep_pipeline.tracking.runs import DATASET, KEY, MODEL, OWNER, WINNER
+from ldep_pipeline.tracking.runs import DATASET, KEY, MODEL, OWNER, WINNER, YES
 
 if TYPE_CHECKING:
     from ldep_pipeline.registry.final_model import Fitted
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 CHAMPION, CHALLENGER = "champion", "challenger"
 # Tags of a version.
 FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"
-YES = "yes"
 METRIC = "metric."  # followed by the name of a metric
 LONGEST = 5000  # characters that MLflow stores of a tag
 TEXT = """\

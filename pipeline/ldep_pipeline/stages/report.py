@@ -65,7 +65,7 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: st
         if data is not None:
             write_table1(table1.of_data(data), folder)
         for report in reports:
-            write_text(folder / f"{report.name}.card.md", model_card.markdown(report))
+            write_text(folder / _card_name(report), model_card.markdown(report))
         svgs = {name: write_pictures(page.pictures, folder, plots) for name, page in pages.items()}
         key = _digest(folder)  # before the provenance, which differs between two reports of the same results
         commits = runs.training_commits(datasets) if runs is not None else []
@@ -76,10 +76,19 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: st
     folder = root / paths.REPORT
     write_json(root / paths.MEANS, means(table, params.metric))
     if runs is not None:
-        runs.log(folder, PAGE, key, _summary(data, reports))
+        run_id = runs.log(folder, PAGE, key, _summary(data, reports))
+        for report in reports:
+            record = report.record or {}
+            if record.get("registered"):
+                card = _card_name(report)
+                runs.link(run_id, record["registered"], record["version"], report.file_name, card)
     first = folder / (reports[0].file_name if len(datasets) == len(own) == 1 else PAGE)
     log.info("report: %d data sets, %d models, in %s.", len(datasets), table["model"].nunique(), first)
     return folder
+
+
+def _card_name(report: DatasetReport) -> str:
+    return f"{report.name}.card.md"
 
 
 def write_table1(table: table1.Table1, folder: Path) -> None:

@@ -29,11 +29,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from ldep_pipeline.common.digests import digest
 from ldep_pipeline.common.errors import UserError, first_line, masked
 from ldep_pipeline.common.files import locked, replacing, write_text
+from ldep_pipeline.compat import mlflow_ui
 from ldep_pipeline.config import paths
 from ldep_pipeline.tracking import experiment_page
 
 log = logging.getLogger(__name__)
 DATABASE, ARTIFACTS = "mlflow.db", "mlartifacts"
+REPORTS = "-reports"  # after the name of the experiment: that of the reports
 # MLflow retries for minutes: right for a server that restarts during a run, too long to find out that there is none.
 AT_THE_START = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "15"}
 NOTICE = 5.0  # seconds until the log says that the server is waited for
@@ -52,10 +54,12 @@ class ServerTooSlow(OSError):
 
 @dataclass(frozen=True)
 class Connection:
-    """A client of the project's store, the id of the experiment, the store's address, and who owns our runs there."""
+    """A client of the project's store, the experiment, the store's address, and who owns our runs there."""
 
     client: mlflow.MlflowClient
     experiment: str
+    """Its id."""
+    name: str
     uri: str
     owner: str
 
@@ -65,6 +69,13 @@ class Connection:
             return patiently(what, self.uri, work)
         except STORE_ERRORS as error:
             raise UserError(f"{problem}: {first_line(error)}. {advice}.") from None
+
+    def reports(self) -> str:
+        """The id of the experiment of the reports, made if it is new: between the models they would be in the way."""
+        found = _experiment(self.client, self.name + REPORTS, _database(self.uri))
+        if mlflow_ui.KIND not in found.tags:
+            self.client.set_experiment_tag(found.experiment_id, mlflow_ui.KIND, mlflow_ui.KIND_OF_TRAINING)
+        return str(found.experiment_id)
 
 
 def store_uri(root: Path = Path()) -> str:
@@ -95,10 +106,8 @@ def use_existing(root: Path = Path()) -> str:
     return uri
 
 
-def connect(experiment: str, root: Path = Path(), metric: str | None = None) -> Connection:
+def connect(experiment: str, root: Path = Path()) -> Connection:
     """Connect to the project's store, and make the experiment if it is new.
-
-    metric: what the views of the experiment are sorted by from now on; None leaves them as they are.
 
     A server that has never answered this project, and does not answer now, is an error after a short while. One that
     has answered before is waited for: a stage may begin while it is restarted.
@@ -109,10 +118,10 @@ def connect(experiment: str, root: Path = Path(), metric: str | None = None) -> 
 
     def open_quickly() -> tuple[mlflow.MlflowClient, Experiment]:
         with few_retries():
-            return _open(experiment, uri, metric)
+            return _open(experiment, uri)
 
     def open_patiently() -> tuple[mlflow.MlflowClient, Experiment]:
-        return _open(experiment, uri, metric)
+        return _open(experiment, uri)
 
     try:
         with locked(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
@@ -136,10 +145,10 @@ def connect(experiment: str, root: Path = Path(), metric: str | None = None) -> 
             f"the MLflow experiment '{experiment}' is deleted; restore it with "
             f"`mlflow experiments restore -x {found.experiment_id}`, or change tracking.experiment."
         )
-    return Connection(client, found.experiment_id, uri, owner(root))
+    return Connection(client, found.experiment_id, experiment, uri, owner(root))
 
 
-def _open(experiment: str, uri: str, metric: str | None) -> tuple[mlflow.MlflowClient, Experiment]:
+def _open(experiment: str, uri: str) -> tuple[mlflow.MlflowClient, Experiment]:
     database = _database(uri)
     if database is not None:
         _make_database(database)
@@ -148,7 +157,7 @@ def _open(experiment: str, uri: str, metric: str | None) -> tuple[mlflow.MlflowC
     if found.lifecycle_stage == "active":
         # A write, so that a wrong password or a lack of rights is reported now, not after hours.
         client.set_experiment_tag(found.experiment_id, "ldep.version", metadata.version("ldep"))
-        experiment_page.describe(client, found.experiment_id, found.tags, metric)
+        experiment_page.describe(client, found.experiment_id, found.tags)
     return client, found
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from ldep_pipeline.data.provenance import Provenance
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.fitting.training_data import TrainingData
 from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.tracking.runs import CLASSIFIER, SCORE
 
 LONGEST = 6000  # characters that MLflow stores of a parameter
 DECIMALS = 4
@@ -54,27 +57,72 @@ class RunRecord:
     @property
     def seconds(self) -> float:
         """The time of tuning, fitting and predicting, summed over the folds."""
-        return sum(
-            (record["tuning"].get("seconds") or 0.0)
-            + (record.get("fit_seconds") or 0.0)
-            + (record.get("predict_seconds") or 0.0)
-            for record in self.folds.values()
-        )
+        return sum(seconds_of(fit) for fit in self.folds.values())
+
+    @property
+    def score(self) -> float | None:
+        """The mean of the metric that decides, with the sign by which more is better; None if a fold has no value."""
+        metric = self.plan.metric
+        found = [fit["metrics"].get(metric) for fit in self.successful]
+        values = [value for value in found if value is not None]
+        return score(metric, float(np.mean(values))) if values else None
+
+
+def score(metric: str, value: float) -> float:
+    """A value of a metric, with the sign by which more is better."""
+    return value if METRICS[metric].higher_is_better else -value
+
+
+def seconds_of(fit: dict[str, Any]) -> float:
+    """The time of tuning, fitting and predicting of one fold."""
+    times = fit["tuning"].get("seconds"), fit.get("fit_seconds"), fit.get("predict_seconds")
+    return float(sum(filter(None, times)))
 
 
 def parameters(record: RunRecord) -> list[Param]:
-    """One parameter per setting; where the folds chose different values, the list of them.
+    """One parameter per setting; where the folds chose different values, one of these: see `typical`.
 
     `classifier` and `dataset` tell the runs apart on the compare page. That page shows the first three parameters, in
     alphabetical order, in which the runs differ: hence `classifier`, not `model`.
     """
-    values = {"classifier": record.model, "dataset": record.dataset}
-    for name, texts in by_name(record.folds).items():
-        values[name] = texts[0] if len(set(texts)) == 1 else " | ".join(texts)
+    values = {CLASSIFIER: record.model, "dataset": record.dataset}
+    folds = [fit["settings"] for _, fit in sorted(record.folds.items())]
+    for name in sorted({name for settings in folds for name in settings}):
+        values[name] = text(typical([short(settings[name]) for settings in folds if name in settings]))
     trials = [fold["tuning"].get("trials") for fold in record.folds.values() if fold["tuning"]]
     if trials:
         values["tuning_trials"] = str(sum(filter(None, trials)))
     return [Param(name, text[:LONGEST]) for name, text in values.items()]
+
+
+def typical(values: Sequence[Any]) -> Any:
+    """One value for a setting that each fold chose for itself, so that plots have a number and not a list of them.
+
+    Of numbers their median, the lower one of two, which some fold has chosen whatever the scale of the parameter; of
+    anything else the most frequent value, of equally frequent ones the first.
+    """
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return median_low(values)
+    texts = [text(value) for value in values]
+    return values[max(range(len(texts)), key=lambda place: texts.count(texts[place]))]
+
+
+def settings_table(record: RunRecord) -> dict[str, list[Any]]:
+    """One row per fold: its value of the metric that decides, its seconds, and its settings. {column: cells}"""
+    folds = sorted(record.folds.items())
+    names = sorted({name for _, fit in folds for name in fit["settings"]})
+    metric = record.plan.metric
+    return {
+        "fold": [fold for fold, _ in folds],
+        metric: [fit.get("metrics", {}).get(metric) for _, fit in folds],
+        "fit_seconds": [fit.get("fit_seconds") for _, fit in folds],
+        "tuning_trials": [fit["tuning"].get("trials") for _, fit in folds],
+        **{name: [_cell(fit["settings"].get(name)) for _, fit in folds] for name in names},
+    }
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else json.dumps(value)
 
 
 def by_name(folds: Folds) -> dict[str, list[str]]:
@@ -83,11 +131,17 @@ def by_name(folds: Folds) -> dict[str, list[str]]:
     for name in sorted({name for record in folds.values() for name in record["settings"]}):
         values = [record["settings"].get(name) for _, record in sorted(folds.items())]
         differ = any(value != values[0] for value in values)
-        texts[name] = [_text(value, rounded=differ) for value in values]
+        texts[name] = [text(value, rounded=differ) for value in values]
     return texts
 
 
-def _text(value: Any, rounded: bool) -> str:
+def short(value: Any) -> Any:
+    """A setting as it is compared: of an ensemble's members, their number."""
+    return len(value) if isinstance(value, list) and value and isinstance(value[0], dict) else value
+
+
+def text(value: Any, rounded: bool = False) -> str:
+    """A setting as text; a number parses as one."""
     if rounded and isinstance(value, float):
         return f"{value:.4g}"
     return value if isinstance(value, str) else json.dumps(value)
@@ -106,10 +160,12 @@ def metrics(record: RunRecord, model_id: str | None) -> list[Metric]:
     curve = record.folds[0].get("curve", {"iteration": [], "objective": []})
     logged += [Metric("curve/objective", v, now, step) for step, v in zip(curve["iteration"], curve["objective"])]
     logged.append(Metric("failed_folds", len(record.folds) - len(record.successful), now, 0))
+    if record.score is not None:
+        logged.append(Metric(SCORE, _rounded(record.score), now, 0))
     return logged
 
 
-def _rounded(value: np.floating) -> float:
+def _rounded(value: float | np.floating) -> float:
     """As columns of the UI show it. The values of the folds, and results.csv, have every digit."""
     return round(float(value), DECIMALS)
 
@@ -118,18 +174,22 @@ def _values(record: RunRecord) -> dict[str, dict[int, float]]:
     """{metric: {fold: value}}, without what a fold has no value of."""
     values: dict[str, dict[int, float]] = {}
     for fold, fit in sorted(record.folds.items()):
-        numbers = {
-            **fit.get("metrics", {}),
-            **{name: fit.get(name) for name in RECORDED},
-            "tune_seconds": fit["tuning"].get("seconds"),
-            "tune_cpu_seconds": fit["tuning"].get("cpu_seconds"),
-        }
-        for name, value in numbers.items():
-            if value is not None:
-                values.setdefault(name, {})[fold] = float(value)
+        for name, value in numbers_of(fit).items():
+            values.setdefault(name, {})[fold] = value
     if "accuracy" in values:
         values["f1_micro"] = values["accuracy"]  # the paper's name of it
     return values
+
+
+def numbers_of(fit: dict[str, Any]) -> dict[str, float]:
+    """The metrics of one fold and what else was measured, without what has no value."""
+    numbers = {
+        **fit.get("metrics", {}),
+        **{name: fit.get(name) for name in RECORDED},
+        "tune_seconds": fit["tuning"].get("seconds"),
+        "tune_cpu_seconds": fit["tuning"].get("cpu_seconds"),
+    }
+    return {name: float(value) for name, value in numbers.items() if value is not None}
 
 
 def dataset_input(plan: TrainingPlan, rows: TrainingData, provenance: Provenance) -> DatasetInput:
@@ -142,8 +202,8 @@ def dataset_input(plan: TrainingPlan, rows: TrainingData, provenance: Provenance
     return DatasetInput(dataset, [InputTag("mlflow.data.context", "cross-validation")])
 
 
-def description(record: RunRecord) -> str:
-    """The text on the page of a run."""
+def description(record: RunRecord, links: Mapping[str, str]) -> str:
+    """The text on the page of a run. links: {text: address} of pages that compare it, or what is inside it."""
     rows, features = record.rows.X.shape
     paragraphs = [
         f"**{record.model}** on **{record.dataset}** ({rows:,} rows, {features} features, from "
@@ -153,14 +213,16 @@ def description(record: RunRecord) -> str:
     summaries = [_summary(record, metric) for metric in dict.fromkeys([name, "accuracy"])]
     if any(summaries):
         paragraphs.append(f"{', '.join(filter(None, summaries))}: mean and sample deviation over the folds.")
+    if links:
+        paragraphs.append(" · ".join(f"**[{name}]({address})**" for name, address in links.items()))
     for fold, fit in sorted(record.folds.items()):
         if fit["status"] == "failed":
             paragraphs.append(f"Fold {fold} failed: {fit['message']}")
     paragraphs += [
         _fold_table(record.folds, name),
         "*Model metrics*: `fold/...` has one step per fold; `curve/objective` shows the training of fold 0, one step "
-        "per iteration. *Artifacts*: `confusion.png` counts the errors of all test folds; `roc.png` and "
-        "`precision_recall.png` show the curves of each fold, or of each class.",
+        "per iteration. *Artifacts*: `settings.json` has the settings of each fold as a table; `confusion.png` counts "
+        "the errors of all test folds; `roc.png` and `precision_recall.png` show the curves of each fold or class.",
     ]
     return "\n\n".join(paragraphs)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import mlflow
@@ -9,6 +13,17 @@ import pytest
 
 from ldep_pipeline.compat import mlflow_ui
 
+METRIC, PARAMETER = mlflow_ui.Axis("accuracy"), mlflow_ui.Axis("r1", is_parameter=True)
+CHARTS = [
+    mlflow_ui.parallel_coordinates(["r1"], "accuracy"),
+    mlflow_ui.scatter(PARAMETER, METRIC),
+    mlflow_ui.contour(PARAMETER, PARAMETER, METRIC),
+    mlflow_ui.steps("fold/accuracy"),
+    mlflow_ui.differences(),
+]
+STATE = mlflow_ui.View(
+    "title", "", ["accuracy"], False, group=mlflow_ui.Group("a", "max"), charts={"A": CHARTS}
+).state()
 NAMES = {
     mlflow_ui.VIEW.rstrip("."),
     mlflow_ui.KIND,
@@ -16,7 +31,13 @@ NAMES = {
     mlflow_ui.SHARE_KEY,
     mlflow_ui.WORKFLOW,
     mlflow_ui.WORKFLOW_OF_TRAINING,
-    *mlflow_ui.GroupedView("title", "dataset", "winner", ["accuracy"], ascending=False, summary="max").state(),
+    mlflow_ui.MODE,
+    mlflow_ui.CHARTS,
+    mlflow_ui.COMPRESSED,
+    *mlflow_ui.UI_SECTIONS,
+    *STATE,
+    *(name for chart in STATE["compareRunCharts"] for name in (*chart, chart["type"])),
+    *(name for section in STATE["compareRunSections"] for name in section),
     "Run Name",
     "runDateAndNestInfo",
 }
@@ -31,3 +52,17 @@ def scripts() -> str:
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_the_ui_knows(scripts, name):
     assert name in scripts
+
+
+def test_a_view_is_recognised_whenever_it_was_saved_and_a_view_without_a_title_is_compressed():
+    view = mlflow_ui.View("title", "", ["accuracy"], False)
+    assert view.is_saved_as(view.text())
+    assert not view.is_saved_as(replace(view, where="tags.model LIKE '%'").text())
+    for other in (None, "", "{}", "[1]", '{"name": "title", "state": "no JSON"}', '{"name": "title", "state": 1}'):
+        assert not view.is_saved_as(other)
+    hidden = replace(view, title="")
+    assert hidden.text().startswith(mlflow_ui.COMPRESSED)
+    assert (
+        json.loads(zlib.decompress(base64.b64decode(hidden.text().removeprefix(mlflow_ui.COMPRESSED)))) == view.state()
+    )
+    assert hidden.is_saved_as(hidden.text())

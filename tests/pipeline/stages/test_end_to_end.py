@@ -128,14 +128,21 @@ def test_the_report_is_the_last_stage_and_stands_in_mlflow_once(copy):
     assert "stage report" in page
     assert "Running stage" not in killing.finish(copy, "dvc", "repro")
     killing.finish(copy, "mlflow", "run", ".", "--env-manager", "local", "-e", "report")
-    assert killing.check_runs(copy, "suite") == 2 * 3 + 1
+    assert killing.check_runs(copy, "suite") == 2 * 3  # the report is not among the models
+    assert killing.check_runs(copy, "suite-reports") == 1
     client = mlflow.MlflowClient()
-    suite = client.get_experiment_by_name("suite").experiment_id
-    run = client.search_runs([suite], "tags.`ldep.kind` = 'report'")[0]
+    reports = client.get_experiment_by_name("suite-reports").experiment_id
+    [run] = client.search_runs([reports])
     assert run.info.run_name == "report"
     assert f"runs/{run.info.run_id}/artifacts/report.html" in run.data.tags["mlflow.note.content"]
     files = {item.path for item in client.list_artifacts(run.info.run_id)}
     assert {"report.html", "one.html", "two.card.md", "results.csv"} <= files
+    for name in ("one", "two"):
+        version = client.get_model_version(f"ldep-{name}", "1")
+        assert f"runs/{run.info.run_id}/artifacts/{name}.html" in version.description
+        assert version.tags["model_card"].endswith(f"runs/{run.info.run_id}/artifacts/{name}.card.md")
+        assert version.description.count("**[Report](") == 1
+        assert "Decision: " in version.description  # what register wrote
 
 
 def drawn_images(page: Path) -> int:

@@ -10,9 +10,14 @@ import pytest
 
 from ldep_pipeline.common.digests import digest
 from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.compat import mlflow_ui
 from ldep_pipeline.stages import train
-from ldep_pipeline.tracking import connection
+from ldep_pipeline.tracking import connection, experiment_page
 from tests.support import tracked
+
+
+def saved_state(experiment, view: str) -> dict:
+    return json.loads(json.loads(experiment.tags[mlflow_ui.VIEW + view])["state"])
 
 
 def test_the_experiment_has_a_note_and_views_that_are_not_overwritten(client, root):
@@ -20,16 +25,35 @@ def test_the_experiment_has_a_note_and_views_that_are_not_overwritten(client, ro
     assert "one model on one data set" in experiment.tags["mlflow.note.content"]
     for view, tag in (("by-dataset", "dataset"), ("by-model", "model")):
         assert f"viewStateShareKey={view}" in experiment.tags["mlflow.note.content"]
-        state = json.loads(json.loads(experiment.tags[f"mlflow.sharedViewState.{view}"])["state"])
+        state = saved_state(experiment, view)
         assert state["groupBy"]["groupByKeys"] == [{"mode": "tag", "groupByData": tag}]
         logged = tracked.runs(client)["ldep"].data.metrics
         metrics = [column for column in state["selectedColumns"] if column.startswith("metrics.")]
         assert all(column.removeprefix("metrics.").strip("`") in logged for column in metrics)
-        assert state["orderByKey"] == metrics[0] == "metrics.`accuracy`"
+        assert state["orderByKey"] == metrics[0] == "metrics.`score`"
         assert set(state["selectedColumns"]) <= set(state["columnOrder"])
+        found = client.search_runs([experiment.experiment_id], state["searchFilter"])
+        assert {run.info.run_id for run in found} == {run.info.run_id for run in tracked.runs(client).values()}
     client.set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "mine")
     connection.connect("suite", root)
-    assert client.get_experiment_by_name("suite").tags["mlflow.note.content"] == "mine"
+    again = client.get_experiment_by_name("suite")
+    assert again.tags["mlflow.note.content"] == "mine"
+    assert again.tags["mlflow.sharedViewState.by-dataset"] == experiment.tags["mlflow.sharedViewState.by-dataset"]
+
+
+@pytest.mark.parametrize(("metric", "ascending"), [("accuracy", False), ("log_loss", True)])
+def test_a_data_set_has_views_that_follow_its_own_metric(client, metric, ascending):
+    number = client.get_experiment_by_name("suite").experiment_id
+    experiment_page.describe_dataset(client, number, "other", metric)
+    experiment = client.get_experiment_by_name("suite")
+    state = saved_state(experiment, "models.other")
+    assert (state["orderByKey"], state["orderByAsc"]) == (f"metrics.`{metric}`", ascending)
+    charts = {chart["type"]: chart for chart in state["compareRunCharts"]}
+    assert charts["SCATTER"]["yaxis"]["key"] == metric
+    assert charts["LINE"]["metricKey"] == f"fold/{metric}"
+    assert saved_state(experiment, "models.tiny")["orderByKey"] == "metrics.`accuracy`"
+    folds = client.search_runs([number], saved_state(experiment, "folds.tiny")["searchFilter"])
+    assert {run.data.tags["ldep.kind"] for run in folds} == {"fold"}
 
 
 def test_the_given_store_is_used(client, tmp_path, monkeypatch, root):

@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import results
 from ldep_pipeline.stages import train
-from ldep_pipeline.tracking import logged_model
+from ldep_pipeline.tracking import logged_model, run_content
 from tests.support import tiny, tracked
 
 
@@ -77,11 +77,44 @@ def test_the_numbers_are_those_of_the_table(client):
     assert 1 < len(curve) <= 40
 
 
-def test_settings_are_parameters_and_show_where_folds_differ(client):
+def chosen_by_fold(name: str) -> list:
+    table = results.read("tiny").query("model == 'ldep' and metric == 'accuracy'").sort_values("fold")
+    return [json.loads(settings)[name] for settings in table["settings"]]
+
+
+def test_a_setting_is_one_parameter_and_a_number_is_the_median_of_the_folds(client):
     parameters = tracked.runs(client)["ldep"].data.params
     assert parameters["n_init"] == "1"
-    chosen = [json.loads(s)["alpha"] for s in results.read("tiny").query("model == 'ldep'")["settings"].unique()]
-    assert all(f"{value:.4g}" in parameters["alpha"] for value in chosen)
+    for name in ("r1", "r2", "alpha"):
+        assert float(parameters[name]) == np.median(chosen_by_fold(name))  # of three folds
+
+
+def test_the_settings_of_all_folds_are_a_table(client):
+    run = tracked.runs(client)["ldep"]
+    table = client.load_table(run.info.experiment_id, "settings.json", run_ids=[run.info.run_id])
+    assert table["fold"].tolist() == [0, 1, 2]
+    for name in ("r1", "r2", "alpha"):
+        np.testing.assert_allclose(table[name], chosen_by_fold(name), rtol=1e-6)  # MLflow's table has ten decimals
+    expected = results.read("tiny").query("model == 'ldep' and metric == 'accuracy'").sort_values("fold")["value"]
+    np.testing.assert_allclose(table["accuracy"], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "typical"),
+    [
+        ([3, 1, 2], 2),
+        ([4, 1, 2, 3], 2),  # the lower of two: a value that a fold chose
+        ([0.1, 100.0], 0.1),
+        (["norm", "variance", "norm"], "norm"),
+        (["b", "a"], "b"),  # equally frequent: the first
+        ([None, "balanced", None], None),
+        ([True, False, True], True),
+        (["sqrt", 0.3, 0.3], 0.3),
+        ([[50], [100], [100]], [100]),
+    ],
+)
+def test_the_typical_value_of_a_setting(values, typical):
+    assert run_content.typical(values) == typical
 
 
 def test_data_set_and_model_are_parameters_for_the_compare_page(client):
