@@ -21,9 +21,8 @@ from ldep.export._program import (
     ProgramLink,
     Reading,
     check_no_text,
-    check_two_classes,
 )
-from ldep.model import OPEN_VOTES
+from ldep.model import OPEN_VOTES, form_of
 
 FUNCTIONS = Path(__file__).parent / "c"
 STEPS = ("value", "equals", "missing", *DATE_PARTS)
@@ -34,12 +33,8 @@ HEAD = """\
    order of the list below, NAN where a cell is missing. Cells of nominal columns and of dates come from
    ldep_encode_COLUMN(text), and ldep_number(text) reads numbers from text. Texts are UTF-8.
 
-     double ldep_decision(row)                     not negative: the second class
-     int    ldep_predict(row)                      0 or 1, an index into ldep_classes
-{probability_line}\
-     double ldep_contributions(row, shares)        LDEP_COLUMNS shares; returns the bias; they sum to the decision value
-
-   A number beyond 1e150, or infinite, gives the decision NAN and the class -1.
+{functions}
+   A number beyond 1e150, or infinite, gives decision values NAN and the class -1.
 
    Columns:
 {columns}
@@ -54,7 +49,22 @@ HEAD = """\
 #include <string.h>
 
 """
-PROBABILITY_LINE = "     void   ldep_probabilities(row, probabilities) of the two classes\n"
+TWO_CLASSES = """\
+     double ldep_decision(row)                     not negative: the second class
+     int    ldep_predict(row)                      0 or 1, an index into ldep_classes
+{probabilities}\
+     double ldep_contributions(row, shares)        LDEP_COLUMNS shares; returns the bias; they sum to the decision value
+"""
+MORE_CLASSES = """\
+     void   ldep_decisions(row, decisions)         LDEP_CLASSES values; the largest decides
+     int    ldep_predict(row)                      an index into ldep_classes
+{probabilities}\
+     double ldep_contributions(row, shares, pair)  LDEP_COLUMNS shares; returns the bias; they sum to the lead of
+                                                   the class pair[0] over the second best class, pair[1]
+"""
+PROBABILITY_LINE = "     void   ldep_probabilities(row, probabilities) of the classes\n"
+# The numbers of the links of more than two classes in class_probabilities.h.
+LINKS = {"identity": 0, "softmax": 0, "log_shares": 1, "leads": 2}
 PROBABILITIES = """
 static inline void ldep_probabilities(const double *row, double *probabilities)
 {{
@@ -66,15 +76,17 @@ static inline void ldep_probabilities(const double *row, double *probabilities)
 
 
 def to_c(program: Program, title: str) -> str:
-    """Return the header; NotExportable if the program has more than two classes, or reads texts."""
-    check_two_classes(program)
+    """Return the header; NotExportable if the program reads texts."""
     check_no_text(program)
     assert program.reading is not None
     known = identifiers(column.name for column in program.columns)
     classes = [str(label) for label in program.classes]
+    two = form_of(len(classes)).pair is not None
     head = HEAD.format(
         title=_comment(title),
-        probability_line=PROBABILITY_LINE if program.link is not None else "",
+        functions=(TWO_CLASSES if two else MORE_CLASSES).format(
+            probabilities=PROBABILITY_LINE if program.link is not None else ""
+        ),
         columns="".join(
             f"     row[LDEP_{known[column.name].upper()}]  {_comment(column.name)}"
             f"{'' if column.read == 'number' else f', from ldep_encode_{known[column.name]}(text)'}\n"
@@ -89,9 +101,12 @@ def to_c(program: Program, title: str) -> str:
         "PIECES": len(program.offsets),
         "MEMBERS": len(program.weights),
         "MAXIMA": len(program.signs[0]),
-        "CLIPPED": int(program.vote is not None),
-        "THRESHOLD": number(program.thresholds[0]),
     }
+    if two:
+        sizes |= {"CLIPPED": int(program.vote is not None), "THRESHOLD": number(program.thresholds[0])}
+    else:
+        opened = OPEN_VOTES if program.factors is not None else 0.0
+        sizes |= {"CLASSES": len(classes), "SHARED": int(program.vote is not None), "OPEN": number(opened)}
     steps = [STEPS.index(step) for step in program.of_features("step")]
     parts = [
         head,
@@ -109,7 +124,7 @@ def to_c(program: Program, title: str) -> str:
         array("double ldep_center[LDEP_FEATURES]", program.center),
         table("double ldep_shift[LDEP_MEMBERS][LDEP_FEATURES]", program.shifts),
         array("double ldep_weight[LDEP_MEMBERS]", program.weights),
-        array("double ldep_sign[LDEP_MAXIMA]", program.signs[0]),
+        *_decisions(program),
         array("int ldep_start[LDEP_MEMBERS * LDEP_MAXIMA + 1]", program.starts),
         "\n" + cell_reader(program.reading),
         *(encoder(known[column.name], column) for column in program.read_as("category")),
@@ -119,10 +134,23 @@ def to_c(program: Program, title: str) -> str:
     for column in program.read_as("date"):
         moment = f"    return ldep_moment(cell, {DATE_FORMS.index(column.form)});\n"
         parts.append(f"\nstatic inline double ldep_encode_{known[column.name]}(const char *cell)\n{{\n{moment}}}\n")
-    parts.append("\n" + (FUNCTIONS / "model.h").read_text(encoding="utf-8"))
+    for name in ("features.h", "two_classes.h" if two else "classes.h"):
+        parts.append("\n" + (FUNCTIONS / name).read_text(encoding="utf-8"))
     if program.link is not None:
-        parts.append(_probabilities(program.link))
+        parts.append(_probabilities(program.link) if two else _class_probabilities(program.link))
     return "".join([*parts, "\n#endif\n"])
+
+
+def _decisions(program: Program) -> list[str]:
+    """What combines the maxima to decision values."""
+    if form_of(len(program.classes)).pair is not None:
+        return [array("double ldep_sign[LDEP_MAXIMA]", program.signs[0])]
+    factors = np.ones(len(program.classes)) if program.factors is None else program.factors
+    return [
+        table("double ldep_sign[LDEP_CLASSES][LDEP_MAXIMA]", program.signs),
+        array("double ldep_factor[LDEP_CLASSES]", factors),
+        array("double ldep_threshold[LDEP_CLASSES]", program.thresholds),
+    ]
 
 
 def cell_reader(reading: Reading) -> str:
@@ -188,7 +216,7 @@ def quoted(text: str) -> str:
 def identifiers(names: Iterable[str]) -> dict[str, str]:
     """A C identifier for each column. Equal ones, apart from case, get numbers: enumerators are in capitals."""
     taken: set[str] = {"columns", "features", "pieces", "members", "maxima", "clipped", "threshold", "largest"}
-    taken |= {"missing", "number", "text", "model_h"}
+    taken |= {"missing", "number", "text", "model_h", "classes", "shared", "open", "link", "link_slope"}
     chosen = {}
     for name in names:
         plain = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_") or "column"
@@ -218,6 +246,15 @@ def _probabilities(link: ProgramLink) -> str:
         "log_odds": f"2.0 * atanh({number(1.0 - OPEN_VOTES)} * {shifted})",
     }[link.kind]
     return PROBABILITIES.format(slope=number(link.slope), value=value, intercept=number(link.intercepts[0]))
+
+
+def _class_probabilities(link: ProgramLink) -> str:
+    tables = [
+        f"\n#define LDEP_LINK {LINKS[link.kind]}\n#define LDEP_LINK_SLOPE {number(link.slope)}\n",
+        array("double ldep_link_intercept[LDEP_CLASSES]", link.intercepts),
+        array("double ldep_link_shift[LDEP_CLASSES]", link.shift),
+    ]
+    return "".join([*tables, (FUNCTIONS / "class_probabilities.h").read_text(encoding="utf-8")])
 
 
 def _comment(text: str) -> str:

@@ -19,12 +19,13 @@ A printer knows these steps, and neither the encoder nor the estimator that they
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldep.model import FittedModel, Link, folded
+from ldep.model import FittedModel, Link, Maxima, folded, form_of
 
 DATE_FORMS = ("YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY", "DD Mon YYYY", "YYYYMMDD")
 DATE_PARTS = ("year", "month", "weekday", "days", "hour")
@@ -184,18 +185,20 @@ def fitted_model(estimator: Any) -> FittedModel:
 def program_of(model: FittedModel, classes: np.ndarray) -> Program:
     """Return the steps of a model, from its features."""
     center = model.members[0].center
-    slopes = [np.vstack(member.slopes) for member in model.members]
-    own_offsets = [np.concatenate(member.offsets) for member in model.members]
-    shifts = np.array([center - member.center for member in model.members])
+    members = _with_common_signs(model.members)
+    slopes = [np.vstack(member.slopes) for member in members]
+    own_offsets = [np.concatenate(member.offsets) for member in members]
+    shifts = np.array([center - member.center for member in members])
     thresholds = folded(model.thresholds[None]).ravel()
+    vote = "clip" if form_of(model.n_classes).pair is not None else "sparsemax"
     return Program(
         classes=classes,
         center=center,
         slopes=np.vstack(slopes),
         offsets=np.concatenate([own + w @ shift for own, w, shift in zip(own_offsets, slopes, shifts)]),
-        sizes=np.array([member.sizes for member in model.members]),
-        signs=np.atleast_2d(folded(model.members[0].signs.T).T),
-        vote=("clip" if model.factors is None else "sparsemax") if model.votes else None,
+        sizes=np.array([member.sizes for member in members]),
+        signs=np.atleast_2d(folded(members[0].signs.T).T),
+        vote=vote if model.votes else None,
         weights=model.weights,
         factors=model.factors,
         thresholds=thresholds,
@@ -203,6 +206,34 @@ def program_of(model: FittedModel, classes: np.ndarray) -> Program:
         own_offsets=np.concatenate(own_offsets),
         shifts=shifts,
     )
+
+
+def _with_common_signs(members: Sequence[Maxima]) -> Sequence[Maxima]:
+    """The same members with the same signs: those of all, and one piece of zeros for a maximum that a member lacks."""
+    first = members[0]
+    if all(np.array_equal(member.signs, first.signs) for member in members):
+        return members
+    columns: list[np.ndarray] = []
+    places = []
+    for member in members:
+        open_places: list[int] = []
+        for column in member.signs.T:
+            same = [k for k, other in enumerate(columns) if k not in open_places and np.array_equal(other, column)]
+            if not same:
+                columns.append(column)
+            open_places.append(same[0] if same else len(columns) - 1)
+        places.append(open_places)
+    aligned = []
+    for member, own in zip(members, places):
+        slopes = [np.zeros((1, member.n_features)) for _ in columns]
+        offsets, intercepts = ([np.zeros(1) for _ in columns] for _ in range(2))
+        for g, place in enumerate(own):
+            slopes[place], offsets[place], intercepts[place] = (
+                part[g] for part in (member.slopes, member.offsets, member.intercepts)
+            )
+        signs = np.column_stack(columns)
+        aligned.append(replace(member, slopes=slopes, offsets=offsets, intercepts=intercepts, signs=signs))
+    return aligned
 
 
 def check_two_classes(program: Program) -> None:

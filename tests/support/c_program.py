@@ -21,7 +21,7 @@ static double (*const readers[])(const char *) = {@READERS@};
 int main(void)
 {
     static char cell[CELL];
-    double row[LDEP_COLUMNS], shares[LDEP_COLUMNS], p[2];
+    double row[LDEP_COLUMNS], shares[LDEP_COLUMNS];
     int column = 0, length = 0, letter, k;
     while ((letter = getchar()) != EOF) {
         cell[length++] = (char)letter;
@@ -30,14 +30,29 @@ int main(void)
         row[column] = readers[column](cell);
         if (++column < LDEP_COLUMNS) continue;
         column = 0;
-        ldep_probabilities(row, p);
-        printf("%d %.17g %.17g %.17g", ldep_predict(row), ldep_decision(row), p[1], ldep_contributions(row, shares));
+        @ANSWERS@
         for (k = 0; k < LDEP_COLUMNS; k++) printf(" %.17g", shares[k]);
         for (k = 0; k < LDEP_COLUMNS; k++) printf(" %.17g", row[k]);
         printf("\\n");
     }
     return 0;
 }
+"""
+
+TWO_CLASSES = """\
+double p[2];
+        ldep_probabilities(row, p);
+        printf("%d %.17g %.17g %.17g", ldep_predict(row), ldep_decision(row), p[1], ldep_contributions(row, shares));
+"""
+MORE_CLASSES = """\
+double p[LDEP_CLASSES], d[LDEP_CLASSES];
+        int pair[2];
+        printf("%d %.17g", ldep_predict(row), ldep_contributions(row, shares, pair));
+        ldep_probabilities(row, p);
+        ldep_decisions(row, d);
+        printf(" %d %d", pair[0], pair[1]);
+        for (k = 0; k < LDEP_CLASSES; k++) printf(" %.17g", d[k]);
+        for (k = 0; k < LDEP_CLASSES; k++) printf(" %.17g", p[k]);
 """
 
 
@@ -52,7 +67,8 @@ def build(model: Program, folder: Path) -> Path:
     readers = [
         "ldep_number" if column.read == "number" else f"ldep_encode_{known[column.name]}" for column in model.columns
     ]
-    return compiled(MAIN.replace("@READERS@", ", ".join(readers)), folder)
+    printed = TWO_CLASSES if len(model.classes) == 2 else MORE_CLASSES
+    return compiled(MAIN.replace("@READERS@", ", ".join(readers)).replace("@ANSWERS@", printed), folder)
 
 
 def compiled(source: str, folder: Path) -> Path:
@@ -71,7 +87,14 @@ def answers(program: Path, model: Program, frame: pd.DataFrame) -> dict[str, np.
     sent = b"".join(_text(cell).encode() + b"\0" for row in texts for cell in row)
     lines = subprocess.run([program], input=sent, capture_output=True, check=True).stdout.decode().splitlines()
     table = np.array([line.split() for line in lines], dtype=np.float64).reshape(len(frame), -1)
-    width = len(model.columns)
+    width, n_classes = len(model.columns), len(model.classes)
+    if n_classes > 2:
+        ends = np.cumsum([1, 1, 1, 1, n_classes, n_classes, width])
+        names = ("class", "bias", "label", "rival", "decision", "probability", "contributions", "cells")
+        found = dict(zip(names, np.split(table, ends, axis=1)))
+        return {
+            name: part[:, 0] if part.shape[1] == 1 and name != "contributions" else part for name, part in found.items()
+        }
     return {
         "class": table[:, 0].astype(int),
         "decision": table[:, 1],

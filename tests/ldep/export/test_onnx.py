@@ -13,9 +13,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV, StreamingLDEPClassifier
-from ldep.export import NotExportable, fitted_model, program_of, to_c, to_onnx
+from ldep.export import NotExportable, fitted_model, program_of, to_onnx
 from ldep.model import FittedModel, Maxima
-from tests.support.fitted_models import classifier, random_class_votes, random_model
+from tests.support.fitted_models import classifier, mixed_class_votes, random_class_votes, random_model
 
 
 def outputs(model, X: np.ndarray) -> dict[str, np.ndarray]:
@@ -68,7 +68,7 @@ def test_fitted_models_and_types_of_classes(estimator, labels):
 @pytest.mark.parametrize("labels", [["a", "b", "c", "d"], [3, 5, 7, 9]], ids=str)
 def test_models_of_many_classes(offset, labels):
     X, y = make_blobs(200, 3, centers=4, cluster_std=3.0, random_state=0)
-    model = LDEPClassifier(3, 3, random_state=0).fit(X + offset, np.array(labels)[y])
+    model = LDEPClassifier(3, 3, loss="hinge", random_state=0).fit(X + offset, np.array(labels)[y])
     answers, explanation = outputs(model.to_onnx(), X + offset), model.explain(X + offset)
     np.testing.assert_array_equal(answers["label"], model.predict(X + offset))
     np.testing.assert_array_equal(answers["rival"], explanation.rival)
@@ -180,7 +180,8 @@ def test_a_program_is_a_json_document():
     np.testing.assert_array_equal(content["slopes"], program.slopes)
 
 
-def test_c_is_for_two_classes():
-    model = random_model(0, 2, (2, 2, 2, 2))
-    with pytest.raises(NotExportable, match="Only a model with two classes has this form; this one has 4"):
-        to_c(program_of(model.model_, model.classes_), "four classes")
+def test_members_with_other_signs_get_those_of_all():
+    """Members with one maximum per class and members with differences, one of them a quarter of its scores."""
+    model = mixed_class_votes(0)
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    check_classes(model, X)

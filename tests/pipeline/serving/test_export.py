@@ -117,12 +117,14 @@ def test_c_answers_raw_rows(kind, shape, tmp_path):
     "estimator",
     [
         LDEPClassifier(2, 2, random_state=0),
+        LDEPClassifier(2, 2, loss="hinge", random_state=0),
+        LDEPClassifier(2, 2, loss="hinge", probability=True, random_state=0),
         LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
         LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
     ],
-    ids=["single", "votes", "refit"],
+    ids=["single", "hinge", "probability", "votes", "refit"],
 )
-def test_onnx_answers_raw_rows_of_several_classes(estimator, encode):
+def test_onnx_and_c_answer_raw_rows_of_several_classes(estimator, encode, tmp_path):
     rng = np.random.default_rng(3)
     train = random_models.rows(rng, 90, 3, 2)
     nominal = [name for name in train.columns if "colour" in name]
@@ -145,8 +147,16 @@ def test_onnx_answers_raw_rows_of_several_classes(estimator, encode):
     np.testing.assert_allclose(answers["probabilities"], served.probability(X, decision), rtol=0, atol=1e-11)
     np.testing.assert_allclose(answers["contributions"], explanation.contributions, rtol=0, atol=1e-11)
     np.testing.assert_allclose(answers["bias"], explanation.bias, rtol=0, atol=1e-11)
-    with pytest.raises(NotExportable, match="this one has 3 classes, and can be written as ONNX"):
-        to_c(program(served), "three classes")
+    if c_program.compiler() is None:
+        return
+    model = program(served)
+    written = c_program.answers(c_program.build(model, tmp_path), model, frame)
+    np.testing.assert_array_equal(written["class"], numbers)
+    np.testing.assert_array_equal(np.array(served.classes)[written["rival"].astype(int)], explanation.rival)
+    np.testing.assert_allclose(written["decision"], decision, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(written["probability"], served.probability(X, decision), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(written["contributions"], explanation.contributions, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(written["bias"], explanation.bias, rtol=0, atol=1e-11)
 
 
 @needs_compiler
