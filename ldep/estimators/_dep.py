@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ldep._utils import Interval, StrOptions, fit_context, single_thread
 from ldep.estimators._base import TauClassifier
 from ldep.solvers import AFFINE_PIECES, SOLVERS, best_of_starts, check_options
-from ldep.training import MORPHOLOGICAL_STARTS, MorphologicalPieces, Problem, morphological_starts
+from ldep.training import LOSSES, MORPHOLOGICAL_STARTS, MorphologicalPieces, Problem, morphological_starts
 
 # Rows per chunk, so that their sums stay in the processor's cache.
 CHUNK = 512
@@ -45,6 +45,7 @@ class MorphologicalPerceptron(TauClassifier):
     _fixed_beta: ClassVar[float | None] = None
 
     _parameter_constraints: ClassVar[dict] = {
+        "loss": [StrOptions(set(LOSSES))],
         "solver": [StrOptions({name for name, solver in SOLVERS.items() if AFFINE_PIECES not in solver().needs})],
         "solver_options": [dict, None],
         "init": [StrOptions({"auto", *MORPHOLOGICAL_STARTS})],
@@ -59,6 +60,7 @@ class MorphologicalPerceptron(TauClassifier):
     def __init__(
         self,
         *,
+        loss="hinge",
         solver="anneal",
         solver_options=None,
         init="auto",
@@ -69,6 +71,7 @@ class MorphologicalPerceptron(TauClassifier):
         random_state=None,
         verbose=0,
     ):
+        self.loss = loss
         self.solver = solver
         self.solver_options = solver_options
         self.init = init
@@ -106,7 +109,7 @@ class MorphologicalPerceptron(TauClassifier):
             mean = weight @ X / weight.sum()
         n = X.shape[1]
         pieces = MorphologicalPieces(n, self._fixed_beta)
-        problem = Problem(X - mean, y, weight, pieces, np.zeros(n))
+        problem = Problem(X - mean, y, weight, pieces, np.zeros(n), self.loss)
         solution = best_of_starts(
             problem,
             morphological_starts(self.init, self.n_init),
@@ -150,13 +153,13 @@ class DilationPerceptron(MorphologicalPerceptron):
     """Dilation-based morphological perceptron: tau(x) = max_j(x_j + a_j).
 
     The class is the sign of tau [1]_: the negatives (`classes_[0]`) are what lies in the box x_j < -a_j. Training
-    minimises the hinge loss, with the margin 1. The slopes are 1 and are not learned: standardise the features, because
-    their scale decides what the margin means. A larger feature can only be evidence for the positive class. Where the
-    data do not have that order, no offsets help: use `RDEPClassifier` or `LDEPClassifier` instead.
+    minimises the loss. The slopes are 1 and are not learned: standardise the features, because their scale decides what
+    the margin means. A larger feature can only be evidence for the positive class. Where the data do not have that
+    order, no offsets help: use `RDEPClassifier` or `LDEPClassifier` instead.
 
     Parameters
     ----------
-    solver, solver_options, init, n_init, max_iter, tol, class_weight, random_state, verbose
+    loss, solver, solver_options, init, n_init, max_iter, tol, class_weight, random_state, verbose
         As for `DEPClassifier`.
 
     Attributes
@@ -194,13 +197,13 @@ class ErosionPerceptron(MorphologicalPerceptron):
     """Erosion-based morphological perceptron: tau(x) = min_j(x_j + b_j).
 
     The class is the sign of tau [1]_: the positives (`classes_[1]`) are what lies in the box x_j >= -b_j. Training
-    minimises the hinge loss, with the margin 1. The slopes are 1 and are not learned: standardise the features, because
-    their scale decides what the margin means. A larger feature can only be evidence for the positive class. Where the
-    data do not have that order, no offsets help: use `RDEPClassifier` or `LDEPClassifier` instead.
+    minimises the loss. The slopes are 1 and are not learned: standardise the features, because their scale decides what
+    the margin means. A larger feature can only be evidence for the positive class. Where the data do not have that
+    order, no offsets help: use `RDEPClassifier` or `LDEPClassifier` instead.
 
     Parameters
     ----------
-    solver, solver_options, init, n_init, max_iter, tol, class_weight, random_state, verbose
+    loss, solver, solver_options, init, n_init, max_iter, tol, class_weight, random_state, verbose
         As for `DEPClassifier`.
 
     Attributes
@@ -237,16 +240,18 @@ class ErosionPerceptron(MorphologicalPerceptron):
 class DEPClassifier(MorphologicalPerceptron):
     """Dilation-erosion perceptron: tau(x) = beta max_j(x_j + a_j) + (1 - beta) min_j(x_j + b_j).
 
-    beta in [0, 1] is learned with the offsets [1]_. Training minimises the hinge loss, with the margin 1. The slopes
-    are not learned: standardise the features, because their scale decides what the margin means. A larger feature can
-    only be evidence for the positive class. Where the data do not have that order, no offsets help: use
-    `RDEPClassifier` or `LDEPClassifier` instead.
+    beta in [0, 1] is learned with the offsets [1]_. Training minimises the loss. The slopes are not learned:
+    standardise the features, because their scale decides what the margin means. A larger feature can only be evidence
+    for the positive class. Where the data do not have that order, no offsets help: use `RDEPClassifier` or
+    `LDEPClassifier` instead.
 
     Parameters
     ----------
+    loss : {"hinge", "logistic"}, default="hinge"
+        "hinge" is max(0, 1 - y tau), "logistic" is log(1 + exp(-y tau)).
     solver : {"anneal", "ccp"}, default="anneal"
         "anneal" smooths the problem and lowers the temperature; it is fast. "ccp" is the convex-concave procedure with
-        exact subproblems.
+        exact subproblems, for the hinge only.
     solver_options : dict, default=None
         Further options of the solver.
     init : {"auto", "box", "random"}, default="auto"
@@ -275,7 +280,7 @@ class DEPClassifier(MorphologicalPerceptron):
     classes_ : ndarray of shape (2,)
         The classes; the second one is predicted where tau >= 0.
     objective_ : float
-        The hinge loss at the solution.
+        The loss at the solution.
     history_ : dict
         "objective" and "seconds", one entry per iteration of the best start.
     n_iter_ : int

@@ -51,7 +51,7 @@ class RDEPClassifier(TauClassifier):
         iterations each.
     n_estimators : int, default=10
         Size of the bag. An ensemble is as large as `estimators`.
-    solver, solver_options, init, n_init, max_iter, tol, verbose
+    loss, solver, solver_options, init, n_init, max_iter, tol, verbose
         As for `DEPClassifier`, of the training of the DEP.
     class_weight : dict or "balanced", default=None
         Weights of the classes, in the estimators and in the DEP.
@@ -73,7 +73,7 @@ class RDEPClassifier(TauClassifier):
     classes_ : ndarray of shape (2,)
         The classes; the second one is predicted where tau >= 0.
     objective_, history_, n_iter_ : float, dict, int
-        Its hinge loss, the course of its training and the number of its iterations.
+        Its loss, the course of its training and the number of its iterations.
     n_features_in_, feature_names_in_
         Number and names of the features, as elsewhere in scikit-learn.
 
@@ -104,6 +104,7 @@ class RDEPClassifier(TauClassifier):
         *,
         estimators=None,
         n_estimators=10,
+        loss="hinge",
         solver="anneal",
         solver_options=None,
         init="auto",
@@ -118,6 +119,7 @@ class RDEPClassifier(TauClassifier):
         self.mapping = mapping
         self.estimators = estimators
         self.n_estimators = n_estimators
+        self.loss = loss
         self.solver = solver
         self.solver_options = solver_options
         self.init = init
@@ -166,7 +168,7 @@ class RDEPClassifier(TauClassifier):
         with single_thread():
             rho = self._rho(X)
         _check_size(rho, self.estimators_, weight)
-        shared = ("solver", "solver_options", "init", "n_init", "max_iter", "tol", "verbose")
+        shared = ("loss", "solver", "solver_options", "init", "n_init", "max_iter", "tol", "verbose")
         dep = DEPClassifier(**{name: getattr(self, name) for name in shared}, random_state=dep_seed)
         self.dep_ = dep.fit(rho, signs, sample_weight=weight)
         self.beta_, self.a_, self.b_ = self.dep_.beta_, self.dep_.a_, self.dep_.b_

@@ -70,13 +70,40 @@ def test_classes_apart_by_the_margin_have_no_loss(perceptron):
     assert model.objective_ < 1e-3
 
 
+def logistic(y, tau, weight=1.0):
+    return np.sum(weight * np.logaddexp(0.0, np.where(y, -1, 1) * tau))
+
+
 @all_three
-@pytest.mark.parametrize("solver", ["anneal", "ccp"])
-def test_the_objective_is_the_hinge_loss_of_tau(perceptron, solver):
+@pytest.mark.parametrize(
+    ("solver", "loss", "value"), [("anneal", "hinge", hinge), ("ccp", "hinge", hinge), ("anneal", "logistic", logistic)]
+)
+def test_the_objective_is_the_loss_of_tau(perceptron, solver, loss, value):
     X, y, _ = boxed(perceptron, m=120)
     weight = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
-    model = perceptron(solver=solver, random_state=0).fit(X, y, weight)
-    assert model.objective_ == pytest.approx(hinge(y, model.decision_function(X), weight), rel=1e-10)
+    model = perceptron(loss=loss, solver=solver, random_state=0).fit(X, y, weight)
+    assert model.objective_ == pytest.approx(value(y, model.decision_function(X), weight), rel=1e-10)
+
+
+@all_three
+def test_each_loss_is_lower_in_the_model_that_was_trained_with_it(perceptron):
+    """Up to local minima, which differ by less than 1 %."""
+    X, y, _ = boxed(perceptron)
+    by_hinge, by_logistic = (
+        perceptron(loss=loss, random_state=0).fit(X, y).decision_function(X) for loss in ("hinge", "logistic")
+    )
+    assert (by_hinge != by_logistic).any()
+    assert hinge(y, by_hinge) <= 1.01 * hinge(y, by_logistic)
+    assert logistic(y, by_logistic) <= 1.01 * logistic(y, by_hinge)
+
+
+@all_three
+def test_a_loss_that_is_unknown_or_not_that_of_the_solver_is_refused(perceptron):
+    X, y, _ = boxed(perceptron, m=20)
+    with pytest.raises(ValueError, match=f"'loss' parameter of {perceptron.__name__} must be"):
+        perceptron(loss="squared").fit(X, y)
+    with pytest.raises(ValueError, match="'ccp' needs loss='hinge', and the loss is another one"):
+        perceptron(loss="logistic", solver="ccp").fit(X, y)
 
 
 @all_three

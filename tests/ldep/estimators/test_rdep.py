@@ -42,6 +42,16 @@ def test_is_no_worse_than_the_best_of_its_ensemble():
     assert model.objective_ <= 1.01 * min(losses)
 
 
+def test_the_loss_is_that_of_the_dep_on_the_decision_values():
+    X, y = moons()
+    model = RDEPClassifier(loss="logistic", random_state=0).fit(X, y)
+    assert model.dep_.loss == "logistic"
+    margins = (2 * y - 1) * model.decision_function(X)
+    assert model.objective_ == pytest.approx(np.logaddexp(0.0, -margins).sum(), rel=1e-10)
+    with pytest.raises(ValueError, match="'loss' parameter of RDEPClassifier must be"):
+        RDEPClassifier(loss="squared").fit(X, y)
+
+
 def test_the_members_of_a_bag_differ():
     X, y = moons()
     model = RDEPClassifier("bagging", n_estimators=4, random_state=0).fit(X, y)
