@@ -225,7 +225,7 @@ class LDEPClassifierCV(FittedModelClassifier):
         rows = self._check_rows(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
         self.monotone_ = check_monotone(self.monotone, self.n_features_in_, names, len(self.classes_))
-        self._missing = MissingValues.in_rows(rows.X, rows.weight, feature_names(self))
+        missing = MissingValues.in_rows(rows.X, rows.weight, feature_names(self))
         if sparse.issparse(rows.X):
             penalties = _norm_only(penalties, "a sparse X", "X.toarray()")
         if self.monotone_ is not None:
@@ -235,26 +235,28 @@ class LDEPClassifierCV(FittedModelClassifier):
         self.n_splits_ = len(splits)
         if not splits:
             return self._fit_defaults(rows, refit_seed)
-        extended = rows._replace(X=self._missing.with_indicators(rows.X))
+        extended = rows._replace(X=missing.with_indicators(rows.X))
+        monotone = missing.with_free_indicators(self.monotone_)
         plan = Plan(pieces, alphas, penalties, losses, rows.X.shape[1])
-        all_rows = self._cross_validation(extended, splits, plan, start_seed)
+        all_rows = self._cross_validation(extended, splits, plan, start_seed, monotone)
         search, is_sample = all_rows, False
         if len(rows.y) > MANY_ROWS and (self.cv is None or isinstance(self.cv, Integral)):
             sample = sample_of_rows(extended, len(self.classes_), len(splits), fold_seed)
-            search = self._cross_validation(
-                sample, make_splits(self.cv, sample, self.classes_, fold_seed), plan, start_seed
-            )
+            splits = make_splits(self.cv, sample, self.classes_, fold_seed)
+            search = self._cross_validation(sample, splits, plan, start_seed, monotone)
             is_sample = True
         scoring = Scoring(self.scoring, search.rows, self.classes_)
-        refits = 0 if self.ensemble and not is_sample else len(splits) if self.ensemble else 1
+        refits = 0 if self.ensemble and not is_sample else self.n_splits_ if self.ensemble else 1
         self._search(search, plan, scoring, refits)
         if self.ensemble:
-            self._select(search, scoring, all_rows)
+            self._select(search, scoring, all_rows, missing)
         else:
             self._refit(search, rows, refit_seed)
         return self
 
-    def _cross_validation(self, rows: Samples, splits: list[Split], plan: Plan, seed: int) -> CrossValidation:
+    def _cross_validation(
+        self, rows: Samples, splits: list[Split], plan: Plan, seed: int, monotone: np.ndarray | None
+    ) -> CrossValidation:
         return CrossValidation(
             rows,
             len(self.classes_),
@@ -264,7 +266,7 @@ class LDEPClassifierCV(FittedModelClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
-            monotone=self._missing.with_free_indicators(self.monotone_),
+            monotone=monotone,
         )
 
     def _search(self, search: CrossValidation, plan: Plan, scoring: Scoring, refits: int) -> None:
@@ -295,7 +297,9 @@ class LDEPClassifierCV(FittedModelClassifier):
             if self.verbose:
                 print(f"[LDEPClassifierCV] {search.n_fits} of {planned} fits")
 
-    def _select(self, search: CrossValidation, scoring: Scoring, all_rows: CrossValidation) -> None:
+    def _select(
+        self, search: CrossValidation, scoring: Scoring, all_rows: CrossValidation, missing: MissingValues
+    ) -> None:
         """Let the models of the selected settings vote: those of the search, or others that have seen all rows."""
         shares, votes, own, weight = self._shares(search, scoring)
         self.cv_results_["weight"] = shares
@@ -318,8 +322,8 @@ class LDEPClassifierCV(FittedModelClassifier):
         self._warn_if_constant(votes)
         with single_thread():
             link, threshold, factors = fit_votes(votes, own, weight)
-        self.estimators_ = [self._member(params, fit) for params, fit in settings]
-        members = [self._missing.fitted(fit.voter) for _, fit in settings]
+        self.estimators_ = [self._member(params, fit, missing) for params, fit in settings]
+        members = [missing.fitted(fit.voter) for _, fit in settings]
         self.model_ = FittedModel.of(members, weights, votes=True, threshold=threshold, factors=factors, link=link)
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
         n_unfinished = sum(not fit.solution.converged for fit in fits)
@@ -348,13 +352,13 @@ class LDEPClassifierCV(FittedModelClassifier):
             shares = greedy_weights(votes, scoring.losses(np.flatnonzero(tested)), ROUNDS)
         return shares, by_row @ shares, own, weight
 
-    def _member(self, params: dict, fit: Fit) -> LDEPClassifier:
+    def _member(self, params: dict, fit: Fit, missing: MissingValues) -> LDEPClassifier:
         """A model of the cross-validation as an estimator."""
         member = LDEPClassifier(
             **params, init="kmeans", n_init=1, tol=self.tol, max_iter=self.max_iter, monotone=self.monotone_
         )
         link = own_link(len(self.classes_)) if fit.loss == "logistic" else None
-        member.model_ = FittedModel.single(self._missing.fitted(fit.model), link=link)
+        member.model_ = FittedModel.single(missing.fitted(fit.model), link=link)
         member.monotone_, member.alpha_ = self.monotone_, params["alpha"]
         member.objective_, member.history_ = fit.solution.objective, fit.solution.history
         member.n_iter_ = fit.solution.n_iter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from ldep._utils import check_rows, feature_names, is_frame, like_input
 from ldep.explain._attribution import GlobalExplanation, attribute, overview
@@ -50,6 +51,8 @@ class ExactAnswers:
             `to_frame` returns a data frame like X.
         """
         rows = self._check_new_rows(X)
+        if not sparse.issparse(rows):
+            rows = check_rows(self, X)
         numbers = None if pair is None else pair_numbers(pair, self.classes_)
         return with_labels(explain(self.model_, rows, numbers, feature_names(self)), self.classes_, X)
 
