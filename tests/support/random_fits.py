@@ -56,9 +56,10 @@ def draw(seed: int) -> Case:
         X[:, rng.integers(n)] = rng.choice([0.0, 3.3, 1e9])
     if rng.random() < 0.3:
         X = X[rng.integers(m, size=m)]
-    return Case(
-        ESTIMATORS[name](rng), X, y, _weights(rng, m, y, largest_exponent=3 if name == "RDEPClassifier" else 80)
-    )
+    estimator = ESTIMATORS[name](rng)
+    if getattr(estimator, "solver", "anneal") == "anneal" and hasattr(estimator, "loss"):
+        estimator.set_params(loss=str(np.random.default_rng([seed, 1]).choice(["hinge", "logistic"])))
+    return Case(estimator, X, y, _weights(rng, m, y, largest_exponent=3 if name == "RDEPClassifier" else 80))
 
 
 def _weights(rng: np.random.Generator, m: int, y: np.ndarray, largest_exponent: int) -> np.ndarray | None:
@@ -90,12 +91,12 @@ def _ldep(rng: np.random.Generator, **settings) -> LDEPClassifier:
 
 
 def _many_classes(rng: np.random.Generator) -> LDEPClassifier | StreamingLDEPClassifier:
-    r = int(rng.integers(1, 4))
-    settings = {"r2": r, "alpha": float(rng.choice([0.0, 1e-6, 0.1, 1e3, 1e12])), "random_state": 0}
+    r, r2 = (int(size) for size in rng.integers(1, 4, 2))
+    settings = {"r2": r2, "alpha": float(rng.choice([0.0, 1e-6, 0.1, 1e3, 1e12])), "random_state": 0}
     if rng.random() < 0.3:
         return StreamingLDEPClassifier(r, sample_size=int(rng.choice([60, 1000])), **settings)
     class_weight = [None, "balanced", {0: 1.0, 1: 5.0}][rng.integers(3)]
-    return LDEPClassifier(r, solver=_solver(rng), max_iter=50, class_weight=class_weight, **settings)
+    return LDEPClassifier(r, max_iter=50, class_weight=class_weight, **settings)
 
 
 def _streaming(rng: np.random.Generator) -> StreamingLDEPClassifier:
@@ -120,7 +121,7 @@ def _solver(rng: np.random.Generator) -> str:
 
 ESTIMATORS = {
     "LDEPClassifier": _ldep,
-    "LDEPClassifier ccp": lambda rng: _ldep(rng, solver="ccp", n_init=1),
+    "LDEPClassifier ccp": lambda rng: _ldep(rng, loss="hinge", solver="ccp", n_init=1),
     "LDEPClassifier, many classes": _many_classes,
     "LDEPClassifierCV": _self_tuning,
     "StreamingLDEPClassifier": _streaming,
@@ -144,6 +145,7 @@ def check(seed: int) -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DataConversionWarning)  # RDEPClassifier standardised the features
         warnings.filterwarnings("ignore", "LDEPClassifierCV cannot cross-validate")
+        warnings.filterwarnings("ignore", "LDEPClassifier has learned nothing")
         started = time.process_time()
         model = fit(case.estimator, case.X, case.y, weight)
         seconds = time.process_time() - started

@@ -19,7 +19,7 @@ from ldep import LDEPClassifier, StreamingLDEPClassifier
 
 STORED = Path(__file__).parent / "two_class_models.json"
 
-EXPLICIT: dict[str, Any] = {"init": "auto", "n_init": 2, "tol": 1e-3, "random_state": 0}
+EXPLICIT: dict[str, Any] = {"loss": "hinge", "init": "auto", "n_init": 2, "tol": 1e-3, "random_state": 0}
 CASES: dict[str, Any] = {
     "anneal": LDEPClassifier(4, 3, alpha=0.1, penalty="norm", solver="anneal", **EXPLICIT),
     "anneal, no penalty": LDEPClassifier(3, 5, alpha=0.0, penalty="norm", solver="anneal", **EXPLICIT),

@@ -51,10 +51,14 @@ def test_a_polars_frame_with_other_columns_is_refused():
         model.explain(POLARS.rename({"left": "right"}))
 
 
-def test_a_missing_value_in_a_polars_frame_is_refused():
+@each
+def test_a_missing_value_of_polars_is_one_of_pandas(estimator):
     holes = POLARS.with_columns(pl.when(pl.col("left") > 1).then(None).otherwise(pl.col("left")).alias("left"))
-    with pytest.raises(ValueError, match="contains NaN"):
-        clone(ESTIMATORS[0]).fit(holes, LABELS)
+    from_polars = clone(estimator).fit(holes, LABELS).decision_function(holes)
+    from_pandas = clone(estimator).fit(holes.to_pandas(), LABELS).decision_function(holes.to_pandas())
+    np.testing.assert_array_equal(from_polars, from_pandas)
+    with pytest.raises(ValueError, match="Row 0 has NaN in 'bias', which had no missing values in training"):
+        clone(estimator).fit(POLARS, LABELS).predict(POLARS.with_columns(bias=pl.lit(None, dtype=pl.Float64)))
 
 
 def test_a_lazy_frame_is_refused_with_the_remedy():

@@ -11,6 +11,8 @@ from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from ldep import LDEPClassifier, LDEPClassifierCV
 
 QUICK = {"pieces": [(3, 3), (1, 1), (6, 6)], "alphas": [0.1, 1.0, 10.0], "cv": 3, "random_state": 0}
+# What a model votes with, as a multiple of its decision value.
+VOTE = {"hinge": 1.0, "logistic": 0.25}
 
 
 def moons(m=90):
@@ -25,7 +27,7 @@ def fitted():
 class TestEnsemble:
     def test_decision_is_the_weighted_mean_of_clipped_votes(self, fitted):
         X, _ = moons(200)
-        votes = [np.clip(model.decision_function(X), -1, 1) for model in fitted.estimators_]
+        votes = [np.clip(VOTE[model.loss] * model.decision_function(X), -1, 1) for model in fitted.estimators_]
         np.testing.assert_allclose(
             fitted.decision_function(X), fitted.weights_ @ votes - fitted.model_.threshold, atol=1e-12
         )
@@ -47,7 +49,8 @@ class TestEnsemble:
         """Changing the labels of a test part leaves the models of its training part as they are."""
         X, y = moons()
         splits = list(StratifiedKFold(2).split(X, y))
-        settings = {"pieces": [(3, 3)], "alphas": [1.0], "penalties": ["norm"], "cv": splits, "random_state": 0}
+        settings = {"pieces": [(3, 3)], "alphas": [1.0], "penalties": ["norm"], "losses": ["hinge"], "cv": splits}
+        settings["random_state"] = 0
         changed = y.copy()
         changed[splits[0][1]] = 1 - changed[splits[0][1]]
         one, other = LDEPClassifierCV(**settings).fit(X, y), LDEPClassifierCV(**settings).fit(X, changed)
@@ -195,7 +198,7 @@ class TestSplits:
         with pytest.warns(UserWarning, match="cannot cross-validate, because too few samples"):
             model = LDEPClassifierCV(**QUICK).fit(X, y)
         assert model.n_splits_ == 0
-        assert model.best_params_ == {"r1": 20, "r2": 20, "alpha": "auto", "penalty": "norm"}
+        assert model.best_params_ == {"r1": 20, "r2": 20, "penalty": "norm", "loss": "logistic", "alpha": "auto"}
         np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
 
     def test_rows_of_weight_zero_are_in_no_fold(self):
@@ -250,7 +253,7 @@ class TestSplits:
 
 
 class TestBudget:
-    @pytest.mark.parametrize(("max_fits", "n_fits"), [(3, 3), (10, 9), (30, 30), (10_000, 36)])
+    @pytest.mark.parametrize(("max_fits", "n_fits"), [(3, 3), (10, 9), (30, 30), (10_000, 42)])
     def test_fits_stay_within_the_budget(self, max_fits, n_fits):
         model = LDEPClassifierCV(**QUICK, max_fits=max_fits).fit(*moons())
         assert model.n_fits_ <= n_fits
@@ -258,7 +261,7 @@ class TestBudget:
 
     def test_the_smallest_budget_tries_the_middle_alpha(self):
         model = LDEPClassifierCV(**QUICK, max_fits=3).fit(*moons())
-        assert model.cv_results_["params"] == [{"r1": 3, "r2": 3, "alpha": 1.0, "penalty": "norm"}]
+        assert model.cv_results_["params"] == [{"r1": 3, "r2": 3, "penalty": "norm", "loss": "hinge", "alpha": 1.0}]
 
     @pytest.mark.parametrize(("ensemble", "least"), [(True, 3), (False, 4)])
     def test_a_budget_below_one_setting_is_refused(self, ensemble, least):
@@ -270,7 +273,7 @@ def test_progress_is_printed(capsys):
     LDEPClassifierCV(**QUICK, verbose=1).fit(*moons())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("[LDEPClassifierCV] ")
-    assert "of 21 fits" in lines[0]
+    assert "of 33 fits" in lines[0]
     assert "best: {'r1'" in lines[-1]
 
 

@@ -1,4 +1,4 @@
-"""predict_proba of LDEPClassifier: only on request, in line with predict, calibrated, and for any number of classes."""
+"""predict_proba of LDEPClassifier with the hinge: on request, in line with predict, calibrated, for any classes."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from ldep import LDEPClassifier
 
 MOONS = make_moons(300, noise=0.3, random_state=0)
-QUICK = {"r1": 4, "r2": 4, "random_state": 0}
+QUICK = {"r1": 4, "r2": 4, "loss": "hinge", "random_state": 0}
 
 
 def three_classes(m=300, seed=0):
@@ -42,7 +42,7 @@ def test_rows_sum_to_one_and_the_largest_is_predicted(data):
 
 def test_the_log_loss_is_lower_than_that_of_the_shares_of_the_classes():
     X, y = make_moons(1300, noise=0.3, random_state=1)
-    model = LDEPClassifier(random_state=0, probability=True).fit(X[:300], y[:300])
+    model = LDEPClassifier(loss="hinge", random_state=0, probability=True).fit(X[:300], y[:300])
     probability = model.predict_proba(X[300:])[:, 1]
     assert log_loss(y[300:], probability) < 0.35  # of the shares: 0.69
     confident = probability > 0.8

@@ -45,19 +45,20 @@ def assert_never_falls(model: LDEPClassifier | LDEPClassifierCV, low, high) -> N
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, -1]),
     st.sampled_from([0.0, 0.01, 1.0]),
-    st.sampled_from(["anneal", "ccp"]),
+    st.sampled_from([("anneal", "logistic"), ("anneal", "hinge"), ("ccp", "hinge")]),
 )
-def test_ten_thousand_pairs_show_no_violation(seed, sign, alpha, solver):
+def test_ten_thousand_pairs_show_no_violation(seed, sign, alpha, method):
     X, y = data(seed)
-    model = LDEPClassifier(3, 3, alpha=alpha, solver=solver, n_init=1, monotone={0: sign}, max_iter=10, random_state=0)
+    solver, loss = method
+    model = LDEPClassifier(3, 3, alpha=alpha, solver=solver, loss=loss, monotone={0: sign}, max_iter=10, random_state=0)
     low, high = pairs(seed, X, 0, 10_000)
     assert_never_falls(model.fit(X, y), *((low, high) if sign > 0 else (high, low)))
 
 
 def test_the_slopes_have_the_signs_that_were_asked_for():
     X, y = data(0, m=40)
-    for solver in ("anneal", "ccp", "dccp"):
-        model = LDEPClassifier(2, 2, solver=solver, n_init=1, monotone=[1, -1, 0], max_iter=4, random_state=0)
+    for solver, loss in (("anneal", "logistic"), ("anneal", "hinge"), ("ccp", "hinge"), ("dccp", "hinge")):
+        model = LDEPClassifier(2, 2, solver=solver, loss=loss, monotone=[1, -1, 0], max_iter=4, random_state=0)
         model.fit(X, y)
         assert (model.W_[:, :2] * [1, -1] >= 0).all()
         assert (model.M_[:, :2] * [1, -1] <= 0).all()
@@ -72,13 +73,13 @@ def test_without_the_constraint_there_are_violations():
     assert (model.decision_function(high) < model.decision_function(low)).any()
 
 
-@pytest.mark.parametrize("solver", ["anneal", "ccp"])
-def test_a_constraint_that_the_data_fulfil_costs_little(solver):
+@pytest.mark.parametrize(("solver", "loss"), [("anneal", "logistic"), ("anneal", "hinge"), ("ccp", "hinge")])
+def test_a_constraint_that_the_data_fulfil_costs_little(solver, loss):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
     y = X[:, 0] + np.abs(X[:, 1]) > 0.7
     options = {"n_kicks": 0} if solver == "ccp" else None
-    free = LDEPClassifier(3, 3, alpha=0.1, solver=solver, solver_options=options, random_state=0)
+    free = LDEPClassifier(3, 3, loss=loss, alpha=0.1, solver=solver, solver_options=options, random_state=0)
     bounded = clone(free).set_params(monotone={0: 1}).fit(X, y)
     assert bounded.objective_ <= 1.15 * free.fit(X, y).objective_ + 1.0
     assert bounded.score(X, y) >= free.score(X, y) - 0.02
@@ -86,10 +87,8 @@ def test_a_constraint_that_the_data_fulfil_costs_little(solver):
 
 def test_the_solvers_agree_where_the_problem_is_convex():
     X, y = make_moons(100, noise=0.2, random_state=0)
-    objectives = [
-        LDEPClassifier(1, 1, solver=solver, monotone=[-1, 1], random_state=0).fit(X, y).objective_
-        for solver in ("anneal", "ccp", "dccp")
-    ]
+    settings = {"r1": 1, "r2": 1, "loss": "hinge", "alpha": 1.0, "monotone": [1, -1], "random_state": 0}
+    objectives = [LDEPClassifier(**settings, solver=name).fit(X, y).objective_ for name in ("anneal", "ccp", "dccp")]
     assert objectives == pytest.approx([objectives[0]] * 3, rel=1e-4)
 
 

@@ -12,24 +12,28 @@ from ldep import LDEPClassifier
 MOONS = make_moons(300, noise=0.25, random_state=0)
 
 
-@pytest.mark.parametrize("solver", ["anneal", "ccp"])
-def test_a_second_fit_on_the_same_data_is_short_and_no_worse(solver):
-    options = {"n_kicks": 0} if solver == "ccp" else None
-    model = LDEPClassifier(3, 3, solver=solver, solver_options=options, warm_start=True, random_state=0).fit(*MOONS)
+@pytest.mark.parametrize(
+    ("solver", "loss", "options"),
+    [("anneal", "logistic", None), ("anneal", "hinge", None), ("ccp", "hinge", {"n_kicks": 0})],
+)
+def test_a_second_fit_on_the_same_data_is_short_and_no_worse(solver, loss, options):
+    model = LDEPClassifier(3, 3, loss=loss, solver=solver, solver_options=options, warm_start=True, random_state=0)
+    model.fit(*MOONS)
     objective, n_iter = model.objective_, model.n_iter_
     model.fit(*MOONS)
     assert model.n_iter_ <= (n_iter // 2 if solver == "anneal" else n_iter)
     assert model.objective_ <= objective * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_path_of_penalties_is_as_good_as_fits_of_their_own(n_classes):
+def test_a_path_of_penalties_is_as_good_as_fits_of_their_own(n_classes, loss):
     X, y = make_classification(300, 8, n_informative=6, n_classes=n_classes, random_state=0)
-    path = LDEPClassifier(4, 4, tol=1e-3, warm_start=True, random_state=0)
+    path = LDEPClassifier(4, 4, loss=loss, tol=1e-3, warm_start=True, random_state=0)
     n_iter, cold_n_iter = 0, 0
     for number, alpha in enumerate([0.1, 0.3, 1.0, 3.0, 10.0]):
         path.set_params(alpha=alpha).fit(X, y)
-        cold = LDEPClassifier(4, 4, alpha=alpha, tol=1e-3, random_state=0).fit(X, y)
+        cold = LDEPClassifier(4, 4, loss=loss, alpha=alpha, tol=1e-3, random_state=0).fit(X, y)
         assert path.objective_ <= 1.2 * cold.objective_
         if number:
             n_iter, cold_n_iter = n_iter + path.n_iter_, cold_n_iter + cold.n_iter_

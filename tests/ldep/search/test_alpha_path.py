@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 
 from ldep.search._alpha_path import SharedCoordinates, follow
 from ldep.solvers import Anneal
-from ldep.training import Samples, condition, quick_kmeans
+from ldep.training import LOSSES, Samples, condition, quick_kmeans
 
 
 def samples(m=150, n=6, duplicate=False):
@@ -19,16 +19,16 @@ def samples(m=150, n=6, duplicate=False):
 
 @pytest.mark.parametrize("penalty", ["norm", "variance"])
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])
-@pytest.mark.parametrize("duplicate", [False, True])
-def test_the_problem_is_that_of_condition(penalty, alpha, duplicate):
+@pytest.mark.parametrize(("duplicate", "loss"), [(False, "hinge"), (True, "hinge"), (False, "logistic")])
+def test_the_problem_is_that_of_condition(penalty, alpha, duplicate, loss):
     """Same objective for the same model, and the same curvature, to rounding of the eigendecompositions.
 
     A direction in which the data do not vary may remain, with the variance of a rounding error: no slope there.
     """
     data = samples(duplicate=duplicate)
     shared = SharedCoordinates.of(data, penalty, 1e-3)
-    problem, scale = shared.problem((3, 2), alpha, "hinge")
-    own, own_coordinates = condition(data, (3, 2), alpha, penalty)
+    problem, scale = shared.problem((3, 2), alpha, loss)
+    own, own_coordinates = condition(data, (3, 2), alpha, penalty, loss=loss)
     varies = shared.variance > 1e-9
     theta = np.random.default_rng(1).normal(size=problem.pieces.n_parameters)
     problem.pieces.table(theta)[:, :-1] *= varies
@@ -58,25 +58,28 @@ def test_without_a_penalty_the_coordinates_are_whitened():
     np.testing.assert_allclose(covariance, np.eye(6), atol=1e-8)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", ["norm", "variance"])
-def test_warm_starts_reach_the_objectives_of_cold_ones(penalty):
+def test_warm_starts_reach_the_objectives_of_cold_ones(penalty, loss):
     """In the mean over alphas, within 5 %: neither start is always the better one."""
     data, alphas = samples(400), (0.01, 0.1, 1.0, 10.0, 100.0)
     shared = SharedCoordinates.of(data, penalty, alphas[0])
     ratios = []
-    solutions = follow(shared, (5, 5), alphas, np.random.default_rng(0), loss="hinge", tol=1e-3)
-    for alpha, solution in zip(alphas, solutions, strict=True):
-        problem, _ = shared.problem((5, 5), alpha, "hinge")
+    solutions = list(follow(shared, (5, 5), alphas, np.random.default_rng(0), loss=loss, tol=1e-3))
+    assert len(solutions) == 5
+    for alpha, solution in zip(alphas, solutions):
+        problem, _ = shared.problem((5, 5), alpha, loss)
         cold = Anneal().solve(problem, quick_kmeans(problem, np.random.default_rng(0)))
         ratios.append(solution.objective / cold.objective)
     assert np.mean(ratios) < 1.05
 
 
-def test_a_linear_path_is_solved_exactly():
+def test_a_linear_path_of_the_hinge_is_solved_exactly():
     data, alphas = samples(), (1e-4, 1.0)
     shared = SharedCoordinates.of(data, "norm", alphas[0])
-    solutions = follow(shared, (1, 1), alphas, np.random.default_rng(0), loss="hinge", tol=1e-2)
-    for alpha, solution in zip(alphas, solutions, strict=True):
+    solutions = list(follow(shared, (1, 1), alphas, np.random.default_rng(0), loss="hinge", tol=1e-2))
+    assert len(solutions) == 2
+    for alpha, solution in zip(alphas, solutions):
         problem, _ = shared.problem((1, 1), alpha, "hinge")
         start = np.zeros(problem.pieces.n_parameters)
         assert solution.objective == pytest.approx(Anneal().solve(problem, start).objective, rel=1e-6)

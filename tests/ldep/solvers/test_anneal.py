@@ -23,7 +23,7 @@ def test_the_first_temperature_is_higher_for_more_than_two_classes():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 4)), np.arange(200)
     two, _ = condition(Samples(X, np.where(y % 2, 1.0, -1.0), np.ones(200)), (6, 6), 4.0)
-    three, _ = condition(Samples(X, y % 3, np.ones(200)), (4, 4, 4), 4.0)
+    three, _ = condition(Samples(X, y % 3, np.ones(200)), (2,) * 6, 4.0)
     assert _anneal.first_temperature(three) == pytest.approx(5 * _anneal.first_temperature(two))
 
 

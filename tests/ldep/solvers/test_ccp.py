@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldep.solvers import Ccp, _ccp
+from ldep.solvers import Anneal, Ccp, Dccp, _ccp
 from ldep.training import LinearPieces, MorphologicalPieces, Problem, Samples, condition
 from tests.support.problems import convex_bound, many_class_problem, noisy_problem, noisy_samples, random_start
 
 
-@pytest.mark.parametrize("make_problem", [noisy_problem, many_class_problem])
-@settings(max_examples=8)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([0.0, 0.1, 5.0]))
-def test_the_objective_never_rises(make_problem, seed, alpha):
-    problem = make_problem(seed, alpha, r=2, m=50)
+def test_the_objective_never_rises(seed, alpha):
+    problem = noisy_problem(seed, alpha, r=2, m=50)
     theta = random_start(problem, seed)
     solution = Ccp().solve(problem, theta, max_iter=20)
     descent = [problem.objective(theta), *solution.history["objective"]]
@@ -122,3 +121,11 @@ def test_trains_pieces_that_share_a_slope():
     assert 0 <= solution.theta[0] <= 1
     with pytest.raises(ValueError, match="'ccp' needs an ℓ-DEP"):
         Ccp(engine="interior").check(problem)
+
+
+@pytest.mark.parametrize("solver", [Ccp(), Dccp(), Anneal(polish=True)], ids=lambda solver: type(solver).__name__)
+def test_exact_methods_take_two_classes_and_the_hinge_only(solver):
+    with pytest.raises(ValueError, match=r"needs two classes, and there are more\. Use solver='anneal'\."):
+        solver.check(many_class_problem(0, 0.1))
+    with pytest.raises(ValueError, match=r"needs loss='hinge', and the loss is another one\. Pass loss='hinge'"):
+        solver.check(noisy_problem(0, 0.1, loss="logistic"))

@@ -1,5 +1,7 @@
 """The smoothed objective: its gradient, and what happens to it as the temperature goes to zero."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,12 +9,16 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
 from ldep.solvers import _smoothing
-from ldep.solvers._smooth_loss import ManyMaxima, TwoMaxima
+from ldep.solvers._smooth_loss import Differences, TwoMaxima
 from ldep.solvers._smoothing import PlateauRule, SmoothedObjective
-from ldep.training import LinearPieces
+from ldep.training import LOSSES, LinearPieces
 from tests.support.problems import many_class_problem, noisy_problem, random_start, with_weights
 
-PROBLEMS = pytest.mark.parametrize("make_problem", [noisy_problem, many_class_problem])
+PROBLEMS = pytest.mark.parametrize(
+    "make_problem",
+    [partial(make, loss=loss) for make in (noisy_problem, many_class_problem) for loss in LOSSES],
+    ids=lambda make: f"{make.func.__name__}, {make.keywords['loss']}",
+)
 
 
 @PROBLEMS
@@ -60,27 +66,21 @@ def test_weights_count_and_chunks_do_not(monkeypatch, make_problem):
     np.testing.assert_allclose(parts[1], whole[1], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("exact_maxima", [False, True])
 @pytest.mark.parametrize("temperature", [2.0, 0.1])
-def test_both_losses_agree_where_there_are_two_classes(temperature, exact_maxima):
+def test_two_classes_are_two_differences_that_subtract_zero(temperature, exact_maxima, loss):
+    """The scores of the classes are then the dilation and the erosion, and their difference is tau."""
     problem = noisy_problem(0, 0.5)
-    theta = random_start(problem)
-    scores = problem.pieces.scores(theta, problem.X)
-    two = TwoMaxima(problem.pieces, temperature, exact_maxima=exact_maxima)(scores.copy(), problem.y, problem.weight)
-    groups = np.where(problem.y > 0, 0.0, 1.0)
-    many = ManyMaxima(problem.pieces, temperature, exact_maxima=exact_maxima)(scores.copy(), groups, problem.weight)
-    assert many.smooth == pytest.approx(two.smooth, rel=1e-12)
-    assert many.exact == pytest.approx(two.exact, rel=1e-12)
-    np.testing.assert_allclose(
-        problem.pieces.pullback(many.gradient, problem.X[many.rows]),
-        problem.pieces.pullback(two.gradient, problem.X),
-        atol=1e-10,
-    )
-
-
-def test_groups_of_different_sizes_are_refused_when_there_are_more_than_two():
-    with pytest.raises(ValueError, match=r"the same size, but the sizes are \(2, 3, 2\)"):
-        ManyMaxima(LinearPieces((2, 3, 2), 3), 1.0, exact_maxima=False)
+    scores = problem.pieces.scores(random_start(problem), problem.X)
+    two = TwoMaxima(problem.pieces, temperature, loss, exact_maxima=exact_maxima)
+    expected = two(scores.copy(), problem.y, problem.weight)
+    four = Differences(LinearPieces((3, 3, 1, 1), 3), temperature, loss, exact_maxima=exact_maxima)
+    with_zeros = np.vstack([scores, np.zeros((2, len(problem.y)))])
+    found = four(with_zeros, np.where(problem.y > 0, 0.0, 1.0), problem.weight)
+    assert found.smooth == pytest.approx(expected.smooth, rel=1e-12)
+    assert found.exact == pytest.approx(expected.exact, rel=1e-12)
+    np.testing.assert_allclose(found.gradient[:6], expected.gradient, atol=1e-12)
 
 
 def test_a_plateau_is_five_iterations_with_too_little_gain():

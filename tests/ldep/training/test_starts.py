@@ -27,7 +27,7 @@ def test_auto_alternates_between_the_two_linear_starts():
 
 
 def test_clusters_are_rough_with_more_than_two_maxima():
-    problem = Problem(np.eye(3), np.arange(3), np.ones(3), LinearPieces((2, 2, 2), 3), np.zeros(3))
+    problem = Problem(np.eye(3), np.arange(3), np.ones(3), LinearPieces((2,) * 6, 3), np.zeros(3))
     assert names(linear_starts("auto", 2, problem)) == ["quick_kmeans", "random_weights"]
 
 
