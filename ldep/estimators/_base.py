@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep._utils import check_collected, check_rows, feature_names
-from ldep.explain import ExactAnswers, RuleSheet, rule_sheet, simplified
+from ldep.explain import ExactAnswers, Sheet, rule_sheet, simplified
 from ldep.export import ExportMixin
 from ldep.model import FittedModel, Maxima, class_numbers
 from ldep.training import (
@@ -268,7 +268,7 @@ class SingleModelClassifier(FittedModelClassifier):
         half = len(sizes) // 2
         self.r1, self.r2 = max(sizes[:half]), max(sizes[half:])
 
-    def rules(self, X=None, *, scaler=None, units=None, digits=4, max_terms=8) -> RuleSheet:
+    def rules(self, X=None, *, scaler=None, units=None, digits=4, max_terms=8) -> Sheet:
         """Write the model as a sheet of rules, without redundant conditions.
 
         Parameters
@@ -287,8 +287,9 @@ class SingleModelClassifier(FittedModelClassifier):
 
         Returns
         -------
-        rules : RuleSheet
-            The rules in full precision; `print` shows them, with a statement of which rows they cover.
+        rules : RuleSheet or ScoreSheet
+            The rules in full precision; `print` shows them, with a statement of which rows they cover. A model of more
+            than two classes has one score per class instead, of which the largest decides.
         """
         check_is_fitted(self)
         rows = None if X is None else check_rows(self, X)

@@ -13,7 +13,7 @@ from ldep.explain._least_distance import Deadline
 from ldep.explain._methods import ExactAnswers
 from ldep.explain._projection import Outcome
 from ldep.explain._regions import Regions, simplified
-from ldep.explain._rules import RuleSheet, rule_sheet
+from ldep.explain._rules import RuleSheet, ScoreSheet, Sheet, rule_sheet
 
 __all__ = [
     "NORMS",
@@ -27,6 +27,8 @@ __all__ = [
     "Question",
     "Regions",
     "RuleSheet",
+    "ScoreSheet",
+    "Sheet",
     "counterfactuals",
     "is_proven",
     "make_domain",
@@ -34,4 +36,4 @@ __all__ = [
     "simplified",
 ]
 
-belong_to(__name__, Change, Counterfactuals, Explanation, GlobalExplanation, RuleSheet)
+belong_to(__name__, Change, Counterfactuals, Explanation, GlobalExplanation, RuleSheet, ScoreSheet, Sheet)

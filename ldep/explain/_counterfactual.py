@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldep.explain._domain import Domain
-from ldep.explain._nearest import SignedSearch, SingleSearch, has_regions, race
+from ldep.explain._nearest import SignedSearch, SingleSearch, race
 from ldep.explain._projection import Outcome
+from ldep.explain._regions import has_regions
 from ldep.model import FittedModel, class_numbers, lead
 
 # Shares of the way by which an answer on the border of its class is moved on until `predict` agrees.

@@ -21,11 +21,6 @@ from ldep.explain._relaxation import Pieces, Votes, pad_maxima
 from ldep.model import FittedModel
 
 
-def has_regions(model: FittedModel) -> bool:
-    """Whether a class is predicted in a union of a few polyhedra: one member, and one maximum per class."""
-    return not model.votes and np.array_equal(model.members[0].signs, np.eye(model.n_classes))
-
-
 class SingleSearch:
     """Finds the nearest row of the target class under one member with one maximum per class.
 

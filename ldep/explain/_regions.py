@@ -11,6 +11,11 @@ from ldep.explain._domain import Domain
 from ldep.model import FittedModel, Maxima
 
 
+def has_regions(model: FittedModel) -> bool:
+    """Whether a class is predicted in a union of a few polyhedra: one member, and one maximum per class."""
+    return not model.votes and np.array_equal(model.members[0].signs, np.eye(model.n_classes))
+
+
 @dataclass(frozen=True)
 class Regions:
     """The polyhedra of one class, one per piece: differences[i, j] . (z - center) + offsets[i, j] >= 0 for all j.

@@ -1,13 +1,14 @@
 """The rule sheet decides as the model does, without conditions that others imply."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
-from tests.support.fitted_models import model_of, random_model, random_of_three_classes
+from tests.support.fitted_models import difference_of, model_of, random_model, random_of_three_classes
 
 
 @settings(max_examples=5)
@@ -53,3 +54,31 @@ def test_the_sheet_is_in_the_units_of_the_raw_features():
 
 def test_without_rows_the_sheet_covers_everything():
     assert str(random_model(0).rules()).endswith("These rules decide every row as predict does.")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("in_box", [False, True])
+def test_differences_of_maxima_have_one_score_per_class(n_classes, in_box):
+    model = difference_of(1, n_classes, n_features=3, n_pieces=5)
+    X = np.random.default_rng(0).uniform(-0.3, 0.3, size=(400, 3))
+    sheet = model.rules(X) if in_box else model.rules()
+    np.testing.assert_array_equal(sheet.predict(X), model.predict(X))
+    text = str(sheet)
+    assert text.count("The score of") == n_classes
+    assert text.count("  minus the largest of") == n_classes
+    n_formulas = sum(len(largest.constants) for largest in sheet.maxima)
+    assert text.count(" x0") == n_formulas
+    assert (n_formulas < 2 * n_classes * 5) == in_box
+
+
+def test_scores_are_in_the_units_of_the_raw_features():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    X = X[["alcohol", "proline", "hue"]]
+    scaler = StandardScaler().set_output(transform="pandas").fit(X)
+    model = LDEPClassifier(3, 3, random_state=0).fit(scaler.transform(X), y)
+    sheet = model.rules(scaler.transform(X), scaler=scaler)
+    predicted = model.predict(scaler.transform(X))
+    np.testing.assert_array_equal(sheet.predict(X), predicted)
+    agree = int((sheet.predict_as_printed(X) == predicted).sum())
+    assert f"they agree with it on {agree} of them" in str(sheet)
+    assert agree > 0.98 * len(X)
