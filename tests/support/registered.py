@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import mlflow
 import numpy as np
@@ -20,6 +21,7 @@ from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import plan
 from ldep_pipeline.registry import download, final_model
 from ldep_pipeline.stages import register
+from ldep_pipeline.tracking import connection, relocation
 
 NAME, BASELINE = "shop", "shop-baseline"
 MODEL = f"ldep-{NAME}"
@@ -79,6 +81,8 @@ def make(folder: Path) -> Path:
 def copy_without_versions(project: Path, folder: Path) -> Path:
     """A copy with a registry of its own, in which nothing is registered; MLflow's store of this process."""
     shutil.copytree(project, folder, ignore=shutil.ignore_patterns("*.log", "registry", "mlartifacts"))
+    (folder / relocation.ARTIFACTS).mkdir()
+    relocation.relocate(folder / "mlflow.db", connection.owner)
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     client = mlflow.MlflowClient()
     for model in client.search_registered_models():
@@ -112,7 +116,7 @@ def stored_files(name: str, version: str) -> Path:
     client = mlflow.MlflowClient()
     model_id = download.logged_model_of(client.get_model_version(name, version))
     location = client.get_logged_model(model_id).artifact_location
-    return Path(location.removeprefix("file://"))
+    return Path(unquote(urlsplit(location).path))
 
 
 def with_candidates(*names: str, **rule: Any) -> params.Params:

@@ -31,10 +31,10 @@ from ldep_pipeline.common.errors import UserError, first_line, masked
 from ldep_pipeline.common.files import locked, replacing, write_text
 from ldep_pipeline.compat import mlflow_ui
 from ldep_pipeline.config import paths
-from ldep_pipeline.tracking import experiment_page
+from ldep_pipeline.tracking import experiment_page, relocation
 
 log = logging.getLogger(__name__)
-DATABASE, ARTIFACTS = "mlflow.db", "mlartifacts"
+DATABASE = "mlflow.db"
 REPORTS = "-reports"  # after the name of the experiment: that of the reports
 # MLflow retries for minutes: right for a server that restarts during a run, too long to find out that there is none.
 AT_THE_START = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "15"}
@@ -88,11 +88,17 @@ def owner(root: Path) -> str:
     return digest(platform.node(), str(root.resolve()))[:12]
 
 
-def use(root: Path = Path()) -> str:
-    """Make the store of the project the one that MLflow uses in this process; return its address."""
+def use(root: Path = Path(), experiment: str | None = None) -> str:
+    """Make the store of the project the one that MLflow uses in this process; return its address.
+
+    A SQLite file that was moved or copied, so that the artifacts of the experiment are elsewhere, is a UserError.
+    """
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = store_uri(root)
+    database = _database(uri)
+    if database is not None:
+        relocation.check(database, experiment)
     mlflow.set_tracking_uri(uri)
     return uri
 
@@ -106,13 +112,24 @@ def use_existing(root: Path = Path()) -> str:
     return uri
 
 
+def relocate(root: Path = Path()) -> tuple[Path, list[Path]]:
+    """Make a moved or copied SQLite file name the artifacts beside it; return it, and the folders that it named."""
+    database = _database(store_uri(root))
+    if database is None:
+        raise UserError("MLFLOW_TRACKING_URI names a server, which knows where its artifacts are; nothing was changed.")
+    if not database.is_file():
+        raise UserError(f"{database} does not exist; run this in the project's folder, or set MLFLOW_TRACKING_URI.")
+    with locked(root / paths.LOCKS / "mlflow.lock", "the tracking database"):
+        return database, relocation.relocate(database, owner)
+
+
 def connect(experiment: str, root: Path = Path()) -> Connection:
     """Connect to the project's store, and make the experiment if it is new.
 
     A server that has never answered this project, and does not answer now, is an error after a short while. One that
     has answered before is waited for: a stage may begin while it is restarted.
     """
-    uri = use(root)
+    uri = use(root, experiment)
     answered = root / paths.ANSWERED
     known = answered.is_file() and answered.read_bytes() == digest(uri).encode()
 
@@ -190,7 +207,7 @@ def _experiment(client: mlflow.MlflowClient, name: str, database: Path | None) -
     if found is not None:
         return found
     # Beside the database, wherever the command was called. A server has a place of its own.
-    place = (database.resolve().parent / ARTIFACTS).as_uri() if database is not None else None
+    place = (database.resolve().parent / relocation.ARTIFACTS).as_uri() if database is not None else None
     try:
         client.create_experiment(name, artifact_location=place)
     except MlflowException as error:
