@@ -5,6 +5,7 @@ from ldep.estimators._base import FittedModelClassifier, TauClassifier
 from ldep.estimators._dep import DEPClassifier, DilationPerceptron, ErosionPerceptron
 from ldep.estimators._ldep import LDEPClassifier
 from ldep.estimators._ldep_cv import LDEPClassifierCV
+from ldep.estimators._linear import LinearLDEP
 from ldep.estimators._maxout import MaxoutClassifier
 from ldep.estimators._rdep import RDEPClassifier
 from ldep.estimators._streaming import StreamingLDEPClassifier
@@ -17,6 +18,7 @@ __all__ = [
     "FittedModelClassifier",
     "LDEPClassifier",
     "LDEPClassifierCV",
+    "LinearLDEP",
     "MaxoutClassifier",
     "RDEPClassifier",
     "StreamingLDEPClassifier",
@@ -33,6 +35,7 @@ belong_to(
     ErosionPerceptron,
     LDEPClassifier,
     LDEPClassifierCV,
+    LinearLDEP,
     MaxoutClassifier,
     RDEPClassifier,
     StreamingLDEPClassifier,
