@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import inspect
+import shlex
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -14,14 +15,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
-from ldep_pipeline.commands.datasets import guessed_layout, text_table
+from ldep_pipeline.commands.datasets import MERGE, guessed_layout, text_table
 from ldep_pipeline.common.errors import UserError, listed
 from ldep_pipeline.common.files import replacing, safe_name
-from ldep_pipeline.common.progress import duration
+from ldep_pipeline.common.progress import duration, of_one_step
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.config.params import Key, OwnData, Params, load
 from ldep_pipeline.data import catalogue, own_file
 from ldep_pipeline.data.profile import Profile
+from ldep_pipeline.data.suggestions import suggest
 from ldep_pipeline.data.tables import Layout
 from ldep_pipeline.encoding import columns
 from ldep_pipeline.execution import suites
@@ -56,10 +58,18 @@ def new(args: Namespace) -> None:
     if not file.is_file():
         raise UserError(f"{file}: there is no such file.")
     own = _entry(args, layout)
-    found = own_file.fetch(name, own).profile  # it can be used
+    with of_one_step(f"reading {file}"):
+        fetched = own_file.fetch(name, own)  # it can be used
+    found = fetched.profile
     print(f"{text_table(found)}\n")
     for warning in found.warnings():
         print(f"- {warning}")
+    for suggestion in suggest(fetched.frame, found):
+        option = suggestion.command(name)
+        if option == MERGE:
+            option = f"ldep inspect {file} --target {shlex.quote(own.target)} {MERGE} {file.stem}-merged.csv"
+        if not (own.split and option.startswith(("--group", "--time"))):
+            print(f"- {suggestion.text}: {option}")
     path = _in_own_folder(name, file)
     own = own.model_copy(update={"path": str(path)})
     metric = args.metric or suitable_metric(found)

@@ -173,6 +173,8 @@ class _Column:
                 return self._left_out(reason)
         elif not self.distinct:
             raise ColumnError(self.name, "there is no value in any row, so it cannot be encoded; drop it")
+        if wanted == "auto" and not named and self._is_choice():
+            return self._nominal("one_hot")
         if wanted == "numeric" or (not self.is_nominal and (wanted == "auto" or not named)):
             return self._numeric()
         if wanted == "text":
@@ -344,6 +346,11 @@ class _Column:
         if not self.is_nominal and self.distinct == len(self.present) and self._numbers_rows():
             return "it numbers the rows: whole numbers, all different"
         return None
+
+    def _is_choice(self) -> bool:
+        """Whether a column of numbers has two whole ones: a third is no answer to what would have to change."""
+        is_whole = not self.is_nominal and bool(np.all(self.values == np.round(self.values)))
+        return is_whole and self.distinct == 2 and len(self.present) >= FEWEST_ROWS
 
     def _numbers_rows(self) -> bool:
         """Whether distinct whole numbers follow each other, or have the name of an identifier."""
