@@ -89,7 +89,11 @@ def record(**fields: Any) -> dict[str, Any]:
         "settings": {"r1": 3},
         "examination": {
             "problems": [],
-            "learning_curve": [{"rows": 24, "score": 0.7}, {"rows": 72, "score": 0.8}, {"rows": 240, "score": 0.9}],
+            "learning_curve": [
+                {"rows": 24, "scores": [0.68, 0.7, 0.72, 0.7, 0.7]},
+                {"rows": 72, "scores": [0.79, 0.8, 0.81, 0.8, 0.8]},
+                {"rows": 240, "scores": [0.9, 0.91, 0.9, 0.89, 0.9]},
+            ],
             "importance": {"method": "shares", "rows": 60, "columns": {"size": 0.7, "<b>colour</b>": 0.3}},
             "rows": {"exact": True, "typical": [{**row, "truth": "<b>"}], "wrong": [row]},
         },

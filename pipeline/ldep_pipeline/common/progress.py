@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, log lines elsewhere. A minute never passes without a sign of life."""
+"""Progress: a bar on a terminal, log lines elsewhere. Ten seconds never pass without a sign of life."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 log = logging.getLogger(__name__)
-BEAT = 5.0  # seconds between two looks at the clock
-SILENCE = 45.0  # seconds without a line after which one is due: with a beat on top it is still less than a minute
+BEAT = 2.0  # seconds between two looks at the clock
+SILENCE = 7.5  # seconds without a line after which one is due: with a beat on top it is still less than ten
 Clock = Callable[[], float]
 
 
@@ -85,7 +85,7 @@ def over(names: Sequence[str], what: str) -> Iterator[str]:
 
 @contextmanager
 def of_one_step(what: str, clock: Clock = time.monotonic, seconds: float = BEAT) -> Iterator[None]:
-    """Write a line for every minute that a step takes which has no parts to count."""
+    """Write a line every few seconds while a step lasts that has no parts to count."""
     silence, started = Silence(clock), clock()
 
     def beat() -> None:
@@ -98,7 +98,7 @@ def of_one_step(what: str, clock: Clock = time.monotonic, seconds: float = BEAT)
 
 
 class StudyProgress:
-    """Lines about a study: when the best value changes, and when the log has been silent for most of a minute."""
+    """Lines about a study: when the best value changes, and when the log has been silent for long."""
 
     def __init__(self, what: str, trials: int, clock: Clock = time.monotonic) -> None:
         self.what, self.trials, self.clock = what, trials, clock

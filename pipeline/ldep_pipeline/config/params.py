@@ -23,6 +23,7 @@ from ldep_pipeline.metrics.metric import COST
 
 Key = tuple[str, ...]
 MOST_PROBLEMS = 20  # in one message
+STANDARD_ERROR: Literal["standard_error"] = "standard_error"  # of the difference from the best model
 
 Name = Annotated[str, AfterValidator(safe_name)]
 
@@ -55,7 +56,7 @@ class Tracking(Section):
 
 
 class Register(Section):
-    tolerance: float = Field(default=0.001, ge=0, le=1)
+    tolerance: Annotated[float, Field(ge=0, le=1)] | Literal["standard_error"] = STANDARD_ERROR
     margin: float = Field(default=0, ge=0, le=1)
     candidates: list[Name] = Field(default_factory=list)
     ship_code: bool = False

@@ -20,6 +20,7 @@ from ldep_pipeline.fitting.models import classes, derive_seed
 from ldep_pipeline.fitting.specs import Classifier
 from ldep_pipeline.fitting.study import StudyTask
 from ldep_pipeline.fitting.training_data import Partition
+from ldep_pipeline.metrics import threshold
 
 VOTES = "ldep"  # the package that selects the models of an ensemble and lets them vote
 
@@ -56,7 +57,8 @@ class TrainingPlan:
 
     def key(self, model: str) -> str:
         """Digest of everything that the numbers of one model depend on."""
-        return digest([self.fits[model, fold].key for fold in range(self.folds)])
+        keys = [self.fits[model, fold].key for fold in range(self.folds)]
+        return digest([*keys, self.metric] if threshold.moves(self.metric) else keys)
 
 
 def make(

@@ -22,6 +22,7 @@ from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.common.files import replacing, write_json, write_text
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
+from ldep_pipeline.metrics import threshold
 from ldep_pipeline.metrics.metric import METRICS
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ COLUMNS = [
     "objective",
     "iterations",
     "solver",
+    "threshold",
+    "served_threshold",
     "settings",
     "source",
     "status",
@@ -74,6 +77,8 @@ def tidy(plan: TrainingPlan, records: Records, source: str) -> pd.DataFrame:
                 "objective": record.get("objective"),
                 "iterations": record.get("iterations"),
                 "solver": record["solver"],
+                "threshold": record.get("threshold", 0.0),
+                "served_threshold": record.get("served_threshold", 0.0),
                 "settings": json.dumps(record["settings"], sort_keys=True),
                 "source": source,
                 "status": record["status"],
@@ -189,7 +194,8 @@ def settings_digest(model: str, params: Params) -> str:
     entry = params.classifiers[model]
     tuning = [params.tuning.model_dump(), params.metric] if entry.search else None
     costs = params.costs.model_dump() if params.costs is not None else None
-    return digest(entry.model_dump(), tuning, costs, params.impute.model_dump(), params.execution.seed)
+    metric = params.metric if threshold.moves(params.metric) else None
+    return digest(entry.model_dump(), tuning, metric, costs, params.impute.model_dump(), params.execution.seed)
 
 
 def seal_folder(folder: Path, inputs: dict[str, str], settings: dict[str, str]) -> None:

@@ -24,6 +24,7 @@ from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import plan as planning
+from ldep_pipeline.execution import thresholds
 from ldep_pipeline.execution.model_check import check_models
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.pools import Pool
@@ -222,7 +223,7 @@ class Scheduler:
             fit = replace(fit, ensemble=outcome["ensemble"])
 
         def done(result: FitResult) -> None:
-            if result.record["status"] == "ok":  # what failed is tried again in the next run
+            if result.record["status"] != "failed":  # what failed is tried again in the next run
                 self.plan.store.put_fit(fit.key, result)
             self._finish(task, result, stored=False)
 
@@ -232,7 +233,20 @@ class Scheduler:
         self.records[task] = {**result.record, "tuning": self._outcome(task)}
         if result.decisions is not None:
             self.decisions[task] = result.decisions
+        self._measure_at_threshold(task[0])
         self.unreported.append((task, stored))
+
+    def _measure_at_threshold(self, model: str) -> None:
+        """When all folds of a model are finished, measure it with the threshold that they choose."""
+        folds = range(self.plan.folds)
+        if any((model, fold) not in self.records for fold in folds):
+            return
+        costs = self.plan.fits[model, 0].costs
+        decisions = {fold: self.decisions[model, fold] for fold in folds if (model, fold) in self.decisions}
+        chosen = thresholds.choose(self.plan.metric, costs, self.data, decisions)
+        if chosen is not None:
+            for fold in folds:
+                thresholds.apply(chosen, costs, self.data, fold, decisions[fold], self.records[model, fold])
 
     def _report(self) -> None:
         finished, self.unreported = self.unreported, []

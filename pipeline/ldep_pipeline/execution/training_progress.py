@@ -19,6 +19,7 @@ from ldep_pipeline.common.progress import Clock, Heartbeat, Silence, duration
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.scheduler import Listener
 from ldep_pipeline.execution.suites import fit_seconds, trial_seconds
+from ldep_pipeline.fitting.fit import DEGENERATE
 from ldep_pipeline.metrics.metric import METRICS
 
 log = logging.getLogger(__name__)
@@ -117,10 +118,11 @@ class LogProgress(Listener):
     def __init__(self, plan: TrainingPlan, estimate: RemainingWork, clock: Clock = time.monotonic) -> None:
         self.plan, self.estimate, self.clock, self.started = plan, estimate, clock, clock()
         self.silence, self.last_event = Silence(clock), self.started
-        self.scores: dict[str, list[float | None]] = {model: [] for model in plan.models}
+        # The records, not their values: these change when the last fold of a model has decided on its threshold.
+        self.records: dict[str, list[dict[str, Any]]] = {model: [] for model in plan.models}
         self.inner_best: dict[str, float] = {}
         self.metric = METRICS[plan.metric]
-        self.reused, self.failed = dict.fromkeys(plan.models, 0), dict.fromkeys(plan.models, 0)
+        self.reused = dict.fromkeys(plan.models, 0)
 
     def training_started(self) -> None:
         """The finished work has been taken from the store. What is left?"""
@@ -144,11 +146,18 @@ class LogProgress(Listener):
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         self.estimate.fit_finished(model, fold, record, stored)
         self.last_event = self.clock()
-        self.scores[model].append(record.get("metrics", {}).get(self.plan.metric))
+        self.records[model].append(record)
         self.reused[model] += stored
-        self.failed[model] += record["status"] == "failed"
-        if len(self.scores[model]) == self.plan.folds:
+        if len(self.records[model]) == self.plan.folds:
             self.show(f"{self.plan.dataset}, {model}: {self.summary(model)}")
+
+    def scores(self, model: str) -> list[float]:
+        """The metric on the finished folds that have it."""
+        values = [record.get("metrics", {}).get(self.plan.metric) for record in self.records[model]]
+        return [value for value in values if value is not None]
+
+    def count(self, model: str, status: str) -> int:
+        return sum(record["status"] == status for record in self.records[model])
 
     def beat(self) -> None:
         """Called every few seconds, from another thread."""
@@ -166,7 +175,7 @@ class LogProgress(Listener):
 
     def best(self) -> str:
         """The model with the best mean over its finished folds; before there is one, the best inner score."""
-        scores = {model: [score for score in self.scores[model] if score is not None] for model in self.plan.models}
+        scores = {model: self.scores(model) for model in self.plan.models}
         means = {model: float(np.mean(values)) for model, values in scores.items() if values}
         values, inner = (means, "") if means else (dict(self.inner_best), "inner ")
         if not values:
@@ -184,13 +193,14 @@ class LogProgress(Listener):
         return f"about {duration(seconds)} left" if seconds > 0 else "longer than estimated"
 
     def summary(self, model: str) -> str:
-        values = [score for score in self.scores[model] if score is not None]
+        values = self.scores(model)
         text = f"no {self.plan.metric}"
         if values:
             deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
             text = f"{self.plan.metric} {self.metric.text(float(np.mean(values)), deviation)}"
-        if self.failed[model]:
-            text += f", FAILED on {self.failed[model]} of {self.plan.folds} folds"
+        for status, word in (("failed", "FAILED"), (DEGENERATE, "the same answer to every row")):
+            if count := self.count(model, status):
+                text += f", {word} on {count} of {self.plan.folds} folds"
         if self.reused[model]:
             text += f" ({self.reused[model]} of {self.plan.folds} folds reused)"
         elapsed = f"{self.clock() - self.started:.0f} s since the start"
@@ -225,11 +235,11 @@ class TerminalProgress(LogProgress):
 
     def fit_finished(self, model: str, fold: int, record: dict[str, Any], stored: bool) -> None:
         super().fit_finished(model, fold, record, stored)
-        successful = [score for score in self.scores[model] if score is not None]
+        successful = self.scores(model)
         text = ""
         if successful:
             text = f"best {self.metric.text(max(successful) if self.metric.higher_is_better else min(successful))}"
-        elif self.failed[model]:
+        elif self.count(model, "failed"):
             text = "failed"
         self._advance(model, text)
 

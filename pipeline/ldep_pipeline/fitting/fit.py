@@ -25,6 +25,9 @@ CURVE_POINTS = 40
 GRID = 80  # cells per side of a decision boundary
 MODEL_FOLD = 0  # the fold whose fitted pipeline is kept, for MLflow
 LONGEST = 500  # characters of a message
+ROWS_PER_CLASS = 250  # of the training rows, on which a model must not say the same everywhere
+SAME = 1e-6  # decision values whose range is a smaller part of their size are constant
+DEGENERATE = "degenerate"
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,10 @@ class FitResult:
 
 
 def run_fit(task: FitTask, data: TrainingData) -> FitResult:
-    """Fit and evaluate. An error inside the model becomes a record with the status `failed`."""
+    """Fit and evaluate. An error inside the model becomes a record with the status `failed`.
+
+    A model that says the same about all rows has the status `degenerate`. Its values are there, but it is no candidate.
+    """
     train, test = data.train_rows(task.fold), data.test_rows(task.fold)
     shape = (int(train.sum()), data.X.shape[1])
     settings = task.ensemble or models.settings_for(task.entry, task.chosen, *shape)
@@ -114,10 +120,12 @@ def fit_and_evaluate(
         predicted = pipe.predict(test_frame)
         predict_seconds = time.perf_counter() - wall
         values = evaluation.evaluate(pipe, test_frame, data.y[test], predicted, classes)
+        problem = constant(pipe, data, np.flatnonzero(train))
     model = pipe[-1]
+    messages = [problem] if problem else []
     return pipe, {
-        "status": "ok",
-        "message": "; ".join(dict.fromkeys(str(item.message) for item in caught))[:LONGEST],
+        "status": DEGENERATE if problem else "ok",
+        "message": "; ".join(dict.fromkeys([*messages, *(str(item.message) for item in caught)]))[:LONGEST],
         "metrics": values,
         "fit_seconds": fit_seconds,
         "fit_cpu_seconds": fit_cpu_seconds,
@@ -157,6 +165,21 @@ def unseen_decisions(pipe: Any, data: TrainingData, test: np.ndarray) -> np.ndar
     if columns is not None and (columns.shape != (test.sum(), len(labels)) or not np.isfinite(columns).all()):
         raise ValueError("they are not one finite number per row, or per row and class")
     return columns
+
+
+def constant(pipe: Any, data: TrainingData, rows: np.ndarray) -> str:
+    """What does not vary on training rows, in words: the decision values or, without them, the answers."""
+    sample = np.concatenate([rows[data.y[rows] == label][:ROWS_PER_CLASS] for label in np.unique(data.y[rows])])
+    frame = data.frame(sample)
+    values = evaluation.decision_values(pipe, frame)
+    if values is None:
+        answers = np.unique(pipe.predict(frame))
+        return f"degenerate fit: the answer is ‘{answers[0]}’ for every training row" if len(answers) == 1 else ""
+    ranges = np.ptp(values, axis=0)
+    if not np.isfinite(values).all() or np.max(ranges) > SAME * max(1.0, float(np.abs(values).max())):
+        return ""
+    first = ", ".join(f"{value:.4g}" for value in np.atleast_1d(values[0]))
+    return f"degenerate fit: the decision value is {first} for every training row"
 
 
 def all_finite(values: Any) -> list[float]:

@@ -24,11 +24,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from ldep.estimators import LinearLDEP
 from ldep_pipeline.fitting.budget import estimated_seconds
 from ldep_pipeline.fitting.specs import Classifier, Impute, Space
 from ldep_pipeline.fitting.training_data import Partition
 
+COMPARED = 200  # rows on which a linear model and its other form are compared
 NESTED = {"class", "params"}
+LINEAR = ("LogisticRegression", "LinearSVC", "RidgeClassifier", "SGDClassifier", "LinearDiscriminantAnalysis")
 INNER_FOLDS = 5  # scikit-learn's number where `cv` is None
 
 
@@ -110,6 +113,22 @@ def settings_for(entry: Classifier, chosen: dict[str, Any], rows: int, features:
     if budget is not None and estimated_seconds(entry.class_, rows, features, settings) > budget.seconds:
         settings |= budget.instead
     return settings
+
+
+def may_be_linear(entry: Classifier, n_classes: int) -> bool:
+    """Whether the fitted model has decision values that are linear in the features, one column for each class."""
+    name = entry.class_.rpartition(".")[2]
+    if name == "SVC":  # with more classes it has one boundary for each pair of them
+        return n_classes == 2 and entry.params.get("kernel") == "linear"
+    return name in LINEAR
+
+
+def explained(pipe: Pipeline, entry: Classifier, X: np.ndarray | pd.DataFrame) -> Pipeline:
+    """A fitted pipeline, whose linear model is replaced by the same one as an ℓ-DEP; any other stays as it is."""
+    if entry.ensemble is not None or not may_be_linear(entry, len(pipe.classes_)):
+        return pipe
+    linear = LinearLDEP.from_classifier(pipe[-1], np.asarray(pipe[:-1].transform(X[:COMPARED])))
+    return pipe if linear is None else Pipeline([*pipe.steps[:-1], (pipe.steps[-1][0], linear)])
 
 
 def pipeline(entry: Classifier, settings: dict[str, Any], impute: Impute, seed: int) -> Pipeline:

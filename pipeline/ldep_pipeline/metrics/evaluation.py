@@ -108,6 +108,23 @@ def score_of_classes(name: str, y: np.ndarray, predicted: np.ndarray, classes: C
     return _value(name, classes, y, predicted, None, None)
 
 
+def guess(name: str, train: np.ndarray, test: np.ndarray, classes: Classes) -> float | None:
+    """A metric of the best rule that ignores the features, chosen on the classes of training rows.
+
+    The rule predicts one class for every row; for a metric of scores it gives all rows the same score, and for one of
+    probabilities the shares of the training rows. None if the test rows have a single class and the metric needs two.
+    """
+    metric = METRICS[name]
+    if metric.needs == "classes":
+        constant = [np.full(len(train), label) for label in classes.labels]
+        values = {str(said[0]): score_of_classes(name, train, said, classes) for said in constant}
+        best = metric.ranked({label: value for label, value in values.items() if value is not None})[0]
+        return score_of_classes(name, test, np.full(len(test), best), classes)
+    shares = np.array([np.mean(train == label) for label in classes.labels])
+    columns = classes.of_positive(np.tile(shares, (len(test), 1)))
+    return _value(name, classes, test, test, columns, columns)
+
+
 def _value(
     name: str,
     classes: Classes,

@@ -186,21 +186,36 @@ def _accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _balanced_accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
+    if y.dtype == bool:  # counted here: the choice of a threshold computes it thousands of times
+        return float(
+            np.mean([np.mean(predicted[y == label] == label) for label in (False, True) if (y == label).any()])
+        )
     from sklearn.metrics import balanced_accuracy_score
 
     return float(balanced_accuracy_score(y, predicted))
 
 
 def _f1(y: np.ndarray, predicted: np.ndarray) -> float:
-    from sklearn.metrics import f1_score
+    return _f1_of_positive(y, predicted) if y.dtype == bool else _f1_macro(y, predicted)
 
-    return float(f1_score(y, predicted, average="binary" if y.dtype == bool else "macro", zero_division=0.0))
+
+def _f1_of_positive(y: np.ndarray, predicted: np.ndarray) -> float:
+    either = int(np.count_nonzero(y)) + int(np.count_nonzero(predicted))
+    return 2.0 * int(np.count_nonzero(y & predicted)) / either if either else 0.0
 
 
 def _f1_macro(y: np.ndarray, predicted: np.ndarray) -> float:
+    if y.dtype == bool:
+        scores = [_f1_of_positive(y == label, predicted == label) for label in _present(y, predicted)]
+        return float(np.mean(scores))
     from sklearn.metrics import f1_score
 
     return float(f1_score(y, predicted, average="macro", zero_division=0.0))
+
+
+def _present(y: np.ndarray, predicted: np.ndarray) -> list[bool]:
+    """The classes that are true or predicted somewhere."""
+    return [label for label in (False, True) if (y == label).any() or (predicted == label).any()]
 
 
 def _roc_auc(y: np.ndarray, scores: np.ndarray) -> float:

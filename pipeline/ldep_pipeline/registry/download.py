@@ -87,6 +87,9 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
             # MLflow's message has several lines: first that a download failed, then which file, and why.
             reason = masked(" ".join(str(error).split()))[:LONGEST].rstrip(".")
             if isinstance(error, MlflowException) and error.error_code in ABSENT:
+                refused = _refusal(address["name"].removeprefix(PREFIX), root)
+                if refused:
+                    raise UserError(f"there is no model {uri}: {refused}.") from None
                 raise UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.") from None
             raise UserError(f"{uri} cannot be read from {masked(store)}: {reason}.") from None
         yield folder
@@ -133,6 +136,16 @@ def logged_model_of(version: ModelVersion) -> str | None:
     """The id of the logged model behind a version. MLflow's database keeps it in the source alone."""
     source = SOURCE.fullmatch(version.source or "")
     return source["model_id"] if source else None
+
+
+def _refusal(dataset: str, root: Path) -> str | None:
+    """Why the last run of `register` registered nothing; None if it did."""
+    path = root / paths.REGISTRY / f"{dataset}.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return None if record["registered"] else str(record["why"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _recorded(version: ModelVersion, root: Path) -> str | None:

@@ -1,9 +1,7 @@
 """The final model of a data set: the selected model, fitted on all rows, with a calibrated score and a threshold.
 
-The threshold is the decision value from which the second of two classes is answered. 0 is right for accuracy. Another
-metric of predicted classes, such as balanced accuracy, F1 or a cost, may be better elsewhere. The threshold is chosen
-on decision values of rows that the models had not seen. Its gain is measured on folds that did not choose it, and it is
-used only if that gain is more than noise.
+The threshold is the decision value from which the second of two classes is answered. `train` has chosen it, and has
+measured the model with thresholds that were chosen the same way (`execution.thresholds`).
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from ldep.estimators import FittedModelClassifier
@@ -27,33 +26,33 @@ from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.stage_files import read_raw
 from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.execution import plan as training
-from ldep_pipeline.execution import results
+from ldep_pipeline.execution import results, thresholds
 from ldep_pipeline.execution.code_version import room_digest
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.scheduler import tune_on_all_rows
 from ldep_pipeline.fitting import ensemble, models
+from ldep_pipeline.fitting.fit import constant
 from ldep_pipeline.fitting.models import one_core
-from ldep_pipeline.fitting.specs import Costs
 from ldep_pipeline.fitting.training_data import TrainingData
-from ldep_pipeline.metrics.evaluation import Classes, classes_of, score_of_classes
+from ldep_pipeline.metrics.evaluation import decision_values
 from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.metrics.threshold import SUBSTITUTE
 from ldep_pipeline.serving import calibration, mlflow_folder
 from ldep_pipeline.serving.calibration import Calibration
 from ldep_pipeline.serving.served_model import is_calibrated
 from ldep_pipeline.serving.training_profile import TrainingProfile, choose_example, profile_of
 
-CANDIDATES = 200  # places at which a threshold is tried
-# A mean gain over the folds of so many standard errors is more than noise. For accuracy 0 is the right place, and a
-# gain elsewhere is mostly luck; for the other metrics 0 has no such merit.
-STANDARD_ERRORS = {"accuracy": 2.0}
-OTHERWISE = 1.0
+
+class UselessModel(Exception):
+    """The model, fitted on all rows, says the same about all of them."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold, and the metric on unseen rows with it (by a choice without the row's fold) and with 0."""
+    """A threshold, a metric of classes, and its mean over the folds with such thresholds and with 0."""
 
     value: float
+    metric: str
     metric_at_threshold: float
     metric_at_default: float
 
@@ -111,7 +110,7 @@ def plan(trained: TrainingPlan, params: Params, root: Path) -> FinalModel:
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])
     decisions = results.decisions_of(model, results.read_decisions(dataset, root / paths.RESULTS))
-    threshold = choose_threshold(params.metric, params.costs, rows, decisions, params.register_.tolerance)
+    threshold = threshold_of(model, results.read(dataset, root / paths.RESULTS), params, rows, decisions)
     training_key = trained.key(model)  # it also covers the model's class and its code
     key = digest(
         "final",
@@ -151,6 +150,7 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
             else:
                 pipe = models.pipeline(entry, work.settings, params.impute, work.seed)
                 models.fit_pipeline(pipe, rows.X, rows.y, rows.partition, rows.train_rows(None), work.seed)
+                pipe = models.explained(pipe, entry, rows.X)
     values, link = work.decisions, None
     if values is not None and not is_calibrated(pipe[-1]):
         tested = ~np.isnan(values).any(axis=1)  # the first block by time never is
@@ -159,6 +159,7 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     if work.threshold is not None:
         link = link and link.shifted(work.threshold.value)
         subtracted = 0.0 if absorb(pipe[-1], work.threshold.value) else work.threshold.value
+    check_answers(pipe, subtracted, rows)
     whole = Pipeline([("encode", encoder), *pipe.steps])
     raw = read_raw(work.dataset, folder)
     example = choose_example(whole, raw, rows.y) if params.register_.example_row else None
@@ -181,53 +182,32 @@ def _load_encoder(dataset: str, folder: Path) -> RawEncoder:
         raise UserError(f"{path} is damaged ({reason}); run `ldep impute {dataset}` again.") from None
 
 
-def choose_threshold(
-    metric: str, costs: Costs | None, data: TrainingData, columns: np.ndarray | None, tolerance: float
+def threshold_of(
+    model: str, table: pd.DataFrame, params: Params, data: TrainingData, decisions: Any
 ) -> Threshold | None:
-    """Return a threshold that is better than 0 by more than the tolerance, and by more than noise over the folds.
+    """The threshold that the results were measured with, and what it gained; None if it is that of the model itself.
 
-    None where there is no such threshold: also with more than two classes, without decision values, and for metrics
-    that do not depend on predicted classes.
+    table: the results of the data set. decisions: the decision values of the model on rows that it had not seen.
     """
-    classes = classes_of(data.y, costs)
-    if columns is None or classes.positive is None or METRICS[metric].needs != "classes":
+    rows = table[table["model"] == model]
+    if decisions is None or not rows["served_threshold"].any():
         return None
-    values = folded(columns)
-    tested = np.isfinite(values)
-    parts = [tested & data.test_rows(fold) for fold in range(data.partition.folds_per_repeat)]
-    predicted = np.zeros(len(values), dtype=int)
-    gains = []
-    for part in parts:
-        others = tested & ~part
-        if len(np.unique(data.y[others])) < 2:
-            return None
-        predicted[part] = class_numbers(values[part] - _best(metric, data.y[others], values[others], classes))
-        score = _score(metric, data.y[part], predicted[part], classes)
-        gains.append(METRICS[metric].gain(score, _score(metric, data.y[part], class_numbers(values[part]), classes)))
-    noise = STANDARD_ERRORS.get(metric, OTHERWISE) * float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
-    if np.mean(gains) <= max(tolerance, noise):
-        return None
-    return Threshold(
-        _best(metric, data.y[tested], values[tested], classes),
-        _score(metric, data.y[tested], predicted[tested], classes),
-        _score(metric, data.y[tested], class_numbers(values[tested]), classes),
-    )
+    value = float(rows["served_threshold"].iloc[0])
+    metric = params.metric if METRICS[params.metric].needs == "classes" else SUBSTITUTE
+    measured = float(rows[rows["metric"] == metric]["value"].mean())
+    return Threshold(value, metric, measured, thresholds.value_at_zero(metric, params.costs, data, decisions))
 
 
-def _best(metric: str, y: np.ndarray, values: np.ndarray, classes: Classes) -> float:
-    """The best of some quantiles of the values; of equally good ones that in the middle."""
-    candidates = np.unique(np.append(np.quantile(values, np.linspace(0, 1, CANDIDATES)), 0.0))
-    scores = np.array([_score(metric, y, class_numbers(values - candidate), classes) for candidate in candidates])
-    best = scores.max() if METRICS[metric].higher_is_better else scores.min()
-    equal = candidates[scores == best]
-    return float(equal[len(equal) // 2])
-
-
-def _score(metric: str, y: np.ndarray, predicted: np.ndarray, classes: Classes) -> float:
-    """The metric of predicted classes, given by their numbers."""
-    value = score_of_classes(metric, y, classes.labels[predicted], classes)
-    assert value is not None
-    return value
+def check_answers(pipe: Any, subtracted: float, data: TrainingData) -> None:
+    """Raise UselessModel if a model that is fitted on all rows says the same about all of them."""
+    problem = constant(pipe, data, np.arange(len(data.y)))
+    values = decision_values(pipe, data.frame())
+    if not problem and values is not None:
+        answers = np.unique(class_numbers(values - subtracted))
+        if len(answers) == 1:
+            problem = f"its answer is ‘{pipe.classes_[answers[0]]}’ for every row"
+    if problem:
+        raise UselessModel(problem)
 
 
 def absorb(model: Any, threshold: float) -> bool:

@@ -14,7 +14,7 @@ from ldep_pipeline.metrics.metric import METRICS
 
 @dataclass(frozen=True)
 class PromotionRule:
-    """A version must be better than the champion by more than `margin` of this metric."""
+    """On the same data, a version must be better than the champion by more than `margin` of this metric."""
 
     metric: str
     margin: float
@@ -27,6 +27,20 @@ class Measured:
     version: str
     value: float | None
     data: str
+    again: Again | None = None
+    """For a champion of other data: its settings on the data of the new version."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """The mean of the champion's settings, fitted again out of fold, or why there is none.
+
+    `error` is the standard error of the difference to the new version, fold by fold.
+    """
+
+    value: float | None
+    error: float = 0.0
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,11 @@ class Decision:
 
 
 def decide(new: Measured, champion: Measured | None, rule: PromotionRule) -> Decision:
-    """Champion if there is none, or if better by more than the margin on the same data; else challenger."""
+    """Champion if there is none, or if better by more than the margin on the same data; else challenger.
+
+    On other data the new version has seen rows that the champion has not. It becomes the champion unless the settings
+    of the champion, fitted again on these rows, are better by more than a standard error.
+    """
     if champion is None:
         return Decision(True, "there was no champion")
     if champion.version == new.version:
@@ -44,8 +62,7 @@ def decide(new: Measured, champion: Measured | None, rule: PromotionRule) -> Dec
     if new.value is None:
         return Decision(False, f"it has no {rule.metric}")
     if champion.data != new.data:
-        why = f"version {champion.version}, the champion, was measured on other data or folds: nothing can be compared"
-        return Decision(False, f"{why}; `ldep register --promote` moves the alias")
+        return _on_other_data(new.value, champion, rule)
     if champion.value is None:
         return Decision(False, f"version {champion.version}, the champion, has no {rule.metric} to compare with")
     gain = METRICS[rule.metric].gain(new.value, champion.value)
@@ -53,6 +70,18 @@ def decide(new: Measured, champion: Measured | None, rule: PromotionRule) -> Dec
     if gain > rule.margin:
         return Decision(True, f"{comparison}: better by {gain:.4f}, more than the margin {rule.margin:g}")
     return Decision(False, f"{comparison}: a gain of {gain:+.4f}, not more than the margin {rule.margin:g}")
+
+
+def _on_other_data(new: float, champion: Measured, rule: PromotionRule) -> Decision:
+    start, again = f"version {champion.version}, the champion, was measured on other data or folds", champion.again
+    if again is None or again.value is None:
+        reason = f": {again.problem}" if again is not None and again.problem else ""
+        return Decision(False, f"{start}, and cannot be compared{reason}; `ldep register --promote` moves the alias")
+    gain = METRICS[rule.metric].gain(new, again.value)
+    comparison = f"{start}; its settings, fitted on these, have {rule.metric} {again.value:.4f}, the new ones {new:.4f}"
+    if gain >= -again.error:
+        return Decision(True, f"{comparison}: not worse by more than a standard error, {again.error:.4f}")
+    return Decision(False, f"{comparison}: worse by more than a standard error, {again.error:.4f}")
 
 
 def identity(rule: PromotionRule) -> str:

@@ -8,19 +8,23 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ldep_pipeline.common import machine
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
+from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.provenance import Provenance
-from ldep_pipeline.registry import final_model, promotion, versions
+from ldep_pipeline.registry import final_model, promotion, rematch, versions
 from ldep_pipeline.registry.final_model import FinalModel
-from ldep_pipeline.registry.promotion import Measured, PromotionRule
+from ldep_pipeline.registry.promotion import Again, Measured, PromotionRule
 from ldep_pipeline.registry.selection import Selection
+from ldep_pipeline.registry.skill import standard_error
 from ldep_pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry
 from ldep_pipeline.tracking import connection
 
@@ -72,6 +76,7 @@ class _Registration:
             client.set_model_version_tag(name, version.number, versions.DECISION, decision)
             client.set_model_version_tag(name, version.number, versions.RULE, rule)
         alias, why = self._outcome(version.number)
+        champion = self.registry.holder(CHAMPION)
         log.info(
             "%s: %s version %s (%s, %s) %s: %s.",
             self.work.dataset,
@@ -87,6 +92,9 @@ class _Registration:
             "version": int(version.number),
             "decision": alias,
             "why": why,
+            "champion": None
+            if champion is None
+            else {"version": int(champion.version), "model": champion.tags.get("model", "")},
             "settings": self.work.settings,
             "data_digest": self.work.data_digest,
             "key": self.work.key,
@@ -112,8 +120,12 @@ class _Registration:
         if holder is not None:
             value = versions.metric_of(holder, self.rule.metric)
             present = Measured(str(holder.version), value, holder.tags.get(versions.DATA, ""))
+            if present.data != self.work.data_digest and present.version != number:
+                present = replace(present, again=self._again(holder.tags))
         new = Measured(number, self.selected.metrics.get(self.rule.metric), self.work.data_digest)
         decision = promotion.decide(new, present, self.rule)
+        if not self.selected.has_skill:
+            decision = promotion.Decision(False, self.selected.why_not(self.params.metric))
         if self.promote and not decision.promoted:
             decision = promotion.Decision(True, f"requested by --promote; by the rule: {decision.why}")
         facts = {
@@ -134,6 +146,17 @@ class _Registration:
         self.registry.point(alias, number)
         return alias
 
+    def _again(self, tags: dict[str, str]) -> Again:
+        """The settings of a champion of other data, on the rows and folds of this version."""
+        try:
+            values = rematch.measure(self.work.dataset, tags, self.params, self.registry.root)
+        except rematch.NoRematch as error:
+            return Again(None, problem=str(error))
+        data = load_training_data(self.work.dataset, self.registry.root / paths.DATA)
+        if not np.isfinite(values).all():
+            return Again(None, problem=f"with its settings there is no {self.rule.metric}")
+        return Again(float(np.mean(values)), standard_error(self.selected.values - values, data))
+
     def _outcome(self, number: str) -> tuple[str, str]:
         """The alias that the version holds now, and why.
 
@@ -152,9 +175,9 @@ class _Registration:
         if threshold is None:
             return "The threshold of its decision value is that of the model."
         return (
-            f"The threshold of its decision value is {threshold.value:.4g}. On unseen rows of all folds together "
-            f"{self.params.metric} is {threshold.metric_at_threshold:.4f} with it, and "
-            f"{threshold.metric_at_default:.4f} without it."
+            f"The threshold of its decision value is {threshold.value:.4g}. With thresholds chosen in the training "
+            f"folds, {threshold.metric} is {threshold.metric_at_threshold:.4f} on unseen rows, and without any "
+            f"{threshold.metric_at_default:.4f}."
         )
 
     def _description(self, why: str) -> str:

@@ -68,6 +68,7 @@ def of_dataset(table: pd.DataFrame, params: Params, root: Path) -> DatasetReport
         y=data.y,
         scores=scores,
         probabilities={model: values for model, values in probabilities.items() if values is not None},
+        thresholds={model: _thresholds(table[table["model"] == model], data) for model in scores},
         record=record,
         profile=read_profile(name, folder),
         example=_example(raw, record),
@@ -86,6 +87,15 @@ def _probabilities(scores: np.ndarray, data: TrainingData) -> np.ndarray | None:
             return None
         probabilities[inside] = calibration.fit(decisions[outside], data.y[outside], labels)(decisions[inside])
     return probabilities
+
+
+def _thresholds(rows: pd.DataFrame, data: TrainingData) -> np.ndarray:
+    """The threshold of each row by the results of one model, in the first repeat; 0 where no fold tests it."""
+    of_fold = rows.drop_duplicates("fold").set_index("fold")["threshold"]
+    thresholds = np.zeros(len(data.y))
+    for fold in range(data.partition.folds_per_repeat):
+        thresholds[data.test_rows(fold)] = of_fold[fold]
+    return thresholds
 
 
 def _test_share(data: TrainingData) -> float:

@@ -186,7 +186,7 @@ def switch(words: str) -> Text:
 
 
 def bullets(sentences: Sequence[str], kind: str = "") -> Text | None:
-    items = Markup("").join(Markup("<li>{}</li>\n").format(sentence) for sentence in sentences)
+    items = Markup("").join(Markup("<li>{}</li>\n").format(_with_code(sentence)) for sentence in sentences)
     return Text(Markup('<ul class="{}">\n{}</ul>').format(f"findings {kind}".strip(), items)) if sentences else None
 
 

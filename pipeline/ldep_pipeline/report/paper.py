@@ -110,7 +110,7 @@ def outliers(accuracies: Scores, results: pd.DataFrame) -> list[Outlier]:
 
 def solvers(results: pd.DataFrame, model: str) -> dict[str, str]:
     """{data set: solver} of a model; both names, with a plus, where its folds differ."""
-    fits = results[(results["model"] == model) & (results["status"] == "ok")]
+    fits = results[(results["model"] == model) & (results["status"] != "failed")]
     return {name: " + ".join(sorted(set(rows["solver"]))) for name, rows in fits.groupby("dataset", sort=False)}
 
 

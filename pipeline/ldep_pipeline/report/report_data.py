@@ -136,6 +136,8 @@ class DatasetReport:
     """{model: one column per class}: decision values by the fit that had not seen the row; NaN if no fold tests it."""
     probabilities: Mapping[str, np.ndarray] = field(default_factory=dict)
     """The same as probabilities, for models that can be calibrated."""
+    thresholds: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """{model: the threshold of each row's decision value, chosen without the row's fold}; 0 for a model without any."""
     record: Mapping[str, Any] | None = None
     """What the stage register decided; None if it has not run."""
     profile: Mapping[str, Any] | None = None
@@ -162,6 +164,24 @@ class DatasetReport:
         if self.record is not None:
             return str(self.record["model"])
         return self.ranked[0].model if self.ranked else None
+
+    @property
+    def has_skill(self) -> bool:
+        """Whether the winner beats guessing, as far as that was examined."""
+        return self.record is None or bool(self.record.get("beats_guessing", True))
+
+    @property
+    def is_champion(self) -> bool:
+        """Whether the version of this run serves; another one may, or none at all."""
+        return (self.record or {}).get("decision") == "champion"
+
+    @property
+    def guessing(self) -> float | None:
+        """What the best rule without features reaches: measured on the folds, or from the shares of the classes."""
+        measured = ((self.record or {}).get("guessing") or {}).get("guess")
+        if measured is not None and self.metric.name != "calibration_error":  # that is judged by another metric
+            return float(measured)
+        return None if self.metric.guessing is None else self.metric.guessing(list(self.classes.values()))
 
     @cached_property
     def winning_scores(self) -> FoldScores | None:
@@ -219,13 +239,22 @@ class DatasetReport:
 
     @property
     def learning_curve(self) -> list[Mapping[str, Any]]:
-        """The points {rows, score} of the winner's learning curve that have a score; empty unless there are two."""
-        points = [point for point in self.examination.get("learning_curve") or [] if point["score"] is not None]
+        """The points {rows, scores} of the winner's learning curve that every fold has; empty unless there are two."""
+        points = [point for point in self.examination.get("learning_curve") or [] if None not in point["scores"]]
         return points if len(points) > 1 else []
+
+    @property
+    def last_gain(self) -> tuple[float, tuple[float, float] | None]:
+        """What the last step of the learning curve gained in the mean of the folds, with its 95 % interval."""
+        before, last = (np.array(point["scores"]) for point in self.learning_curve[-2:])
+        gains = last - before if self.metric.higher_is_better else before - last
+        if np.ptp(gains) <= 1e-12:
+            return float(np.mean(gains)), (float(gains[0]), float(gains[0]))
+        return float(np.mean(gains)), score_tables.interval_of_mean(gains, self.test_share)
 
     @cached_property
     def confusion(self) -> np.ndarray | None:
-        """Rows by true and predicted class, at the threshold of the final model; None if the winner has no scores."""
+        """Rows by true and predicted class, each at its threshold; None if the winner has no scores."""
         if self.winner not in self.scores:
             return None
         scores, names = self.scores[str(self.winner)], list(self.classes)
@@ -233,7 +262,8 @@ class DatasetReport:
         if self.positive is None:
             predicted = scores[tested].argmax(axis=1)
         else:
-            predicted = (scores[tested, 1] - scores[tested, 0] >= self.threshold).astype(int)
+            thresholds = self.thresholds.get(str(self.winner), np.zeros(len(tested)))
+            predicted = (scores[tested, 1] - scores[tested, 0] >= thresholds[tested]).astype(int)
         counts = np.zeros((len(names), len(names)), dtype=int)
         np.add.at(counts, (np.searchsorted(names, self.y[tested]), predicted), 1)
         return counts

@@ -119,7 +119,7 @@ def _values(results: pd.DataFrame, metric: Metric) -> pd.DataFrame:
         rows = results[results["metric"] == metric.name]
         return rows.assign(value=metric.factor * rows["value"])
     fits = results.drop_duplicates(FIT)
-    seconds = fits[metric.column].where(fits["status"] == "ok")
+    seconds = fits[metric.column].where(fits["status"] != "failed")
     # A model without tuning has 0 seconds, and no rank among those that are tuned.
     return fits.assign(value=seconds.where(seconds > 0))
 
@@ -167,8 +167,14 @@ def interval_of_mean(values: np.ndarray, test_share: float, confidence: float = 
 def _of_model(model: str, rows: pd.DataFrame, metric: Metric, test_share: float) -> FoldScores:
     wide = rows.pivot(index="fold", columns="metric", values="value").sort_index()
     values, fits = wide[metric.name].to_numpy(dtype=np.float64), rows.drop_duplicates("fold")
-    failed = int((fits["status"] != "ok").sum())
-    problem = f"failed on {failed} of {len(fits)} folds" if failed else None
+    problem = next(
+        (
+            f"{status} on {count} of {len(fits)} folds"
+            for status in ("failed", "degenerate")
+            if (count := int((fits["status"] == status).sum()))
+        ),
+        None,
+    )
     if problem is None and np.isnan(values).any():
         problem = f"has no {metric.noun}"
     interval = interval_of_mean(values, test_share) if problem is None else None
@@ -207,7 +213,7 @@ def total_cost(results: pd.DataFrame) -> float:
 
 def fit_seconds(results: pd.DataFrame) -> pd.DataFrame:
     """Mean CPU seconds of a fit, without tuning: one row per data set, one column per model."""
-    fits = results[results["status"] == "ok"].drop_duplicates(FIT)
+    fits = results[results["status"] != "failed"].drop_duplicates(FIT)
     wide = fits.groupby(["dataset", "model"])["fit_cpu_seconds"].mean().unstack("model")
     return wide.reindex(index=results["dataset"].unique(), columns=results["model"].unique())
 

@@ -16,6 +16,7 @@ OWN = (
     "ldep.estimators.ErosionPerceptron",
     "ldep.estimators.LDEPClassifier",
     "ldep.estimators.LDEPClassifierCV",
+    "ldep.estimators.LinearLDEP",
     "ldep.estimators.MaxoutClassifier",
     "ldep.estimators.RDEPClassifier",
     "ldep.estimators.StreamingLDEPClassifier",

@@ -82,6 +82,9 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: st
             if record.get("registered"):
                 card = _card_name(report)
                 runs.link(run_id, record["registered"], record["version"], report.file_name, card)
+    for report in reports:
+        if not report.has_skill:
+            log.warning("%s: no model beats guessing; %s says what to try.", report.name, folder / report.file_name)
     first = folder / (reports[0].file_name if len(datasets) == len(own) == 1 else PAGE)
     log.info("report: %d data sets, %d models, in %s.", len(datasets), table["model"].nunique(), first)
     return folder

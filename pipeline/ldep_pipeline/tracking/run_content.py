@@ -48,7 +48,7 @@ class RunRecord:
     @property
     def successful(self) -> list[dict[str, Any]]:
         """The records of the folds that did not fail, in their order."""
-        return [record for _, record in sorted(self.folds.items()) if record["status"] == "ok"]
+        return [record for _, record in sorted(self.folds.items()) if record["status"] != "failed"]
 
     @property
     def has_failed(self) -> bool:
@@ -216,8 +216,8 @@ def description(record: RunRecord, links: Mapping[str, str]) -> str:
     if links:
         paragraphs.append(" · ".join(f"**[{name}]({address})**" for name, address in links.items()))
     for fold, fit in sorted(record.folds.items()):
-        if fit["status"] == "failed":
-            paragraphs.append(f"Fold {fold} failed: {fit['message']}")
+        if fit["status"] != "ok":
+            paragraphs.append(f"Fold {fold} {fit['status']}: {fit['message']}")
     paragraphs += [
         _fold_table(record.folds, name),
         "*Model metrics*: `fold/...` has one step per fold; `curve/objective` shows the training of fold 0, one step "

@@ -203,7 +203,7 @@ class Tracker(Listener):
         run_id, model_id = run.info.run_id, None
         fit = self.plan.fits[record.model, 0]
         # A pipeline that skops cannot store was not kept; the message of the fit says why.
-        content = self.plan.store.pipeline_of(fit.key) if record.folds[0]["status"] == "ok" else None
+        content = self.plan.store.pipeline_of(fit.key) if record.folds[0]["status"] != "failed" else None
         if self.params.models and content is not None:
             model_id = logged_model.log_model(self.client, run, fit, content, self.rows)
         self.client.log_inputs(run_id, [self._dataset])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from ldep_pipeline.execution.plan import TrainingPlan
+from ldep_pipeline.execution.store import Store
 from ldep_pipeline.fitting.fit import FitTask
 from ldep_pipeline.fitting.specs import Classifier, Impute
 from ldep_pipeline.fitting.training_data import Partition, TrainingData
-from ldep_pipeline.registry.examination import examine_fold
+from ldep_pipeline.registry.examination import examine_fold, learning_curve
 from ldep_pipeline.registry.examination.subject import Subject
 
 LDEP = {"class": "ldep.LDEPClassifier", "params": {"r1": 2, "r2": 2, "alpha": 0.1}}
@@ -29,12 +33,34 @@ def subject(n_classes: int, metric: str = "accuracy") -> Subject:
     return Subject(data, raw, ["size", "colour", "colour"], 0, metric)
 
 
-def examine(entry: dict, n_classes: int, metric: str = "accuracy") -> dict:
+def task_of(entry: dict, fold: int = 0) -> FitTask:
     classifier = Classifier.model_validate(entry)
-    task = FitTask(
-        "mine", "model", 0, classifier, Impute(), seed=1, key="", chosen={}, costs=None, study_seed=0, inner_folds=3
+    return FitTask(
+        "mine", "model", fold, classifier, Impute(), seed=1, key="", chosen={}, costs=None, study_seed=0, inner_folds=3
     )
-    return examine_fold(task, dict(classifier.params), subject(n_classes, metric))
+
+
+def examine(entry: dict, n_classes: int, metric: str = "accuracy") -> dict:
+    return examine_fold(task_of(entry), dict(entry["params"]), subject(n_classes, metric))
+
+
+@pytest.mark.parametrize(("entry", "n_classes"), [(LDEP, 2), (FOREST, 3)])
+def test_the_learning_curve_has_every_fold(tmp_path, entry, n_classes):
+    """Its last point are the scores of the cross-validation; the others come from parts of the training rows."""
+    about = subject(n_classes)
+    plan = TrainingPlan("mine", ["model"], about.data.partition, "accuracy", "", Store(tmp_path))
+    plan.fits = {("model", fold): task_of(entry, fold) for fold in range(4)}
+    whole = [0.95, 0.96, 0.97, 0.98]
+    rows = [
+        {"fold": fold, "metric": "accuracy", "value": value, "threshold": 0.0, "settings": json.dumps(entry["params"])}
+        for fold, value in enumerate(whole)
+    ]
+    points = learning_curve(plan, pd.DataFrame(rows), about)
+    assert [point["rows"] for point in points] == [45, 150]  # in some fold, 15 rows lack a class
+    assert points[-1]["scores"] == whole
+    assert len(points[0]["scores"]) == 4
+    assert len(set(points[0]["scores"])) > 1
+    assert np.mean(points[0]["scores"]) > 0.7
 
 
 @pytest.mark.parametrize(("entry", "n_classes"), [(LDEP, 2), (LDEP, 3), (FOREST, 2), (FOREST, 3)])
@@ -42,8 +68,6 @@ def test_the_column_that_decides_comes_first_with_any_model_and_any_number_of_cl
     record = examine(entry, n_classes)
     assert record["problems"] == []
     assert list(record["importance"]["columns"]) == ["size", "colour"]
-    assert [point["rows"] for point in record["learning_curve"]] == [15, 45, 150]
-    assert record["learning_curve"][-1]["score"] > 0.9
     assert len(record["rows"]["typical"]) == 3
     for row in record["rows"]["typical"]:
         assert row["predicted"] == row["truth"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ldep_pipeline.config import params
 from ldep_pipeline.data.folds import load_training_data
@@ -17,22 +18,14 @@ from tests.support import registered, tiny
 NAME = registered.NAME
 
 
+def select(table: pd.DataFrame, values: params.Params) -> selection.Selection:
+    return selection.select(NAME, table, values, load_training_data(NAME), results.read_decisions(NAME))
+
+
 def test_missing_folds_of_a_metric_disqualify(trained_project):
     table = results.read(NAME)
     table.loc[(table["model"] == "ldep") & (table["fold"] == 1), "value"] = np.nan
-    assert selection.select(NAME, table, registered.with_candidates()).model == "linear"
-
-
-def test_models_within_the_tolerance_are_equal_and_one_that_explains_itself_comes_first(trained_project):
-    table = results.read(NAME)
-    accuracy = table["metric"] == "accuracy"
-    table.loc[accuracy & (table["model"] == "linear"), "value"] = 0.9003
-    table.loc[accuracy & (table["model"] == "ldep"), "value"] = 0.9
-    values = registered.with_candidates()
-    assert next(iter(selection.select(NAME, table, values).ranking)) == "linear"
-    assert selection.select(NAME, table, values).model == "ldep"
-    strict = values.model_copy(update={"register_": values.register_.model_copy(update={"tolerance": 0.0})})
-    assert selection.select(NAME, table, strict).model == "linear"
+    assert select(table, registered.with_candidates()).model == "linear"
 
 
 def test_the_solver_is_that_of_the_cross_validation(trained_project):

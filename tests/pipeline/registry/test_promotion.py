@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldep_pipeline.registry import promotion
-from ldep_pipeline.registry.promotion import Measured, PromotionRule
+from ldep_pipeline.registry.promotion import Again, Measured, PromotionRule
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,20 @@ from ldep_pipeline.registry.promotion import Measured, PromotionRule
         (0.9, Measured("1", 0.8, "d"), True, "better by 0.1000, more than the margin 0.05"),
         (0.84, Measured("1", 0.8, "d"), False, "not more than the margin 0.05"),
         (0.7, Measured("1", 0.8, "d"), False, "-0.1000"),
-        (0.9, Measured("1", 0.8, "other"), False, "measured on other data or folds"),
+        (0.9, Measured("1", 0.8, "other"), False, "measured on other data or folds, and cannot be compared;"),
+        (
+            0.9,
+            Measured("1", 0.8, "other", Again(None, problem="its model is gone")),
+            False,
+            "compared: its model is gone",
+        ),
+        (
+            0.88,
+            Measured("1", 0.99, "other", Again(0.89, 0.02)),
+            True,
+            "not worse by more than a standard error, 0.0200",
+        ),
+        (0.86, Measured("1", 0.80, "other", Again(0.89, 0.02)), False, "worse by more than a standard error"),
         (0.9, Measured("1", None, "d"), False, "has no accuracy to compare with"),
     ],
 )

@@ -1,7 +1,8 @@
 """A closer look at the selected model: learning curve, importance of the columns, and some rows explained.
 
-The model is fitted as on one fold of the cross-validation and asked about the test rows of that fold. All numbers are
-therefore about rows that the model has not seen. They are stored under a key, as every fit is.
+The model is fitted as on one fold of the cross-validation and asked about the test rows of that fold; for the learning
+curve, on parts of the training rows of every fold. All numbers are therefore about rows that the model has not seen.
+They are stored under a key, as every fit is.
 
 An ℓ-DEP says itself which raw columns it looks at: `explain_global` gives the mean absolute share of each feature in
 its decision values. For any other model a column is shuffled among the rows, and the loss of score says what the model
@@ -31,6 +32,7 @@ from ldep_pipeline.data.stage_files import read_raw
 from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.execution.code_version import room_digest
 from ldep_pipeline.execution.plan import TrainingPlan
+from ldep_pipeline.fitting import models
 from ldep_pipeline.fitting.fit import FitTask, fit_and_evaluate
 from ldep_pipeline.fitting.models import one_core
 from ldep_pipeline.fitting.training_data import TrainingData
@@ -42,6 +44,7 @@ log = logging.getLogger(__name__)
 CODE = "registry/examination"  # decides the record, with the code of the fit
 NOTICEABLE = 10  # seconds from which the work is announced
 SHARES = (0.1, 0.3)
+MOST_FOLDS = 10  # of the learning curve: with more, its fits would take longer than training
 FEWEST_PER_CLASS = 3
 MOST_ROWS = {"shares": 400, "permutation": 2000}
 MOST_WORDS = 20  # that are listed
@@ -54,7 +57,8 @@ def fit(task: FitTask, settings: dict[str, Any], subject: Subject, rows: np.ndar
         task = replace(task, ensemble=settings)
     chosen = np.zeros(len(subject.data.y), dtype=bool)
     chosen[rows] = True
-    return fit_and_evaluate(task, subject.data, chosen, subject.data.test_rows(subject.fold), settings)[0]
+    pipe = fit_and_evaluate(task, subject.data, chosen, subject.data.test_rows(subject.fold), settings)[0]
+    return models.explained(pipe, task.entry, subject.data.frame(chosen))
 
 
 def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Path) -> dict[str, Any]:
@@ -72,13 +76,15 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
     record = trained.store.get(key)
     if record is None:
         if fitted["fit_seconds"] > NOTICEABLE:
-            log.info("%s: examining %s, about %.0f s.", dataset, model, 1.5 * fitted["fit_seconds"])
+            fits = 1 + sum(SHARES) * min(data.partition.folds_per_repeat, MOST_FOLDS)
+            log.info("%s: examining %s, about %.0f s.", dataset, model, fits * fitted["fit_seconds"])
         encoder = RawEncoder.load(paths.encoder(dataset, folder))
         texts = frozenset(name for name, kind in encoder.kinds.items() if kind == "text")
-        raw, sources = read_raw(dataset, folder), encoder.source_columns
-        subject = Subject(data, raw, sources, fold, params.metric, params.costs, texts=texts)
+        raw, sources, threshold = read_raw(dataset, folder), encoder.source_columns, float(fitted["threshold"])
+        subject = Subject(data, raw, sources, fold, params.metric, params.costs, texts, threshold)
         with progress.of_one_step(f"{dataset}: examining {model}"):
             record = examine_fold(task, json.loads(fitted["settings"]), subject)
+            record |= _curve(trained, table[table["model"] == model], subject, record["problems"])
         trained.store.put(key, record)
     return record
 
@@ -93,7 +99,6 @@ def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> d
         except Exception as error:
             return {"problems": [_reason(f"fit on fold {subject.fold}", error)]}
         parts: dict[str, tuple[str, Callable[[], Any]]] = {
-            "learning_curve": ("learning curve", lambda: learning_curve(task, settings, subject, pipe)),
             "importance": ("importance of the columns", lambda: importance(pipe, subject, task.seed)),
             "rows": ("explained rows", lambda: explained_rows(pipe, subject)),
         }
@@ -116,25 +121,48 @@ def _reason(part: str, error: Exception) -> str:
     return f"{part}: {type(error).__name__}: {first_line(error)}"
 
 
-def learning_curve(task: FitTask, settings: dict[str, Any], subject: Subject, pipe: Any) -> list[dict[str, float]]:
-    """The score of models that were fitted on 10, 30 and 100 % of the training rows; `pipe` is the last of them.
+def _curve(trained: TrainingPlan, table: pd.DataFrame, subject: Subject, problems: list[str]) -> dict[str, Any]:
+    """The learning curve as a part of the record; a problem is added to the list instead."""
+    with one_core(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return {"learning_curve": learning_curve(trained, table, subject)}
+        except Exception as error:
+            problems.append(_reason("learning curve", error))
+            return {}
 
-    The smaller samples are parts of the larger ones. A sample that lacks rows of a class is left out. An ensemble has
-    no curve: it belongs to the inner folds of a study.
+
+def learning_curve(trained: TrainingPlan, table: pd.DataFrame, subject: Subject) -> list[dict[str, Any]]:
+    """The score on each fold of models that were fitted on 10, 30 and 100 % of its training rows.
+
+    The last are the scores of the cross-validation; table: those of the model. The smaller samples are parts of the
+    larger ones. A share of which some fold lacks rows of a class is left out. An ensemble has no curve: it belongs to
+    the inner folds of a study.
     """
-    if task.entry.ensemble is not None:
+    (model,), data = trained.models, subject.data
+    if trained.fits[model, 0].entry.ensemble is not None:
         return []
-    order = np.random.default_rng(task.seed).permutation(subject.train)
-    points = []
+    fits = table[table["metric"] == subject.metric].set_index("fold")
+    folds = range(min(data.partition.folds_per_repeat, MOST_FOLDS))
+    points: list[dict[str, Any]] = []
     for share in SHARES:
-        rows = np.sort(order[: round(share * len(order))])
-        if _has_every_class(subject.data.y, rows):
-            points.append(_point(fit(task, settings, subject, rows), len(rows), subject))
-    return [*points, _point(pipe, len(order), subject)]
+        parts = [_part(trained.fits[model, fold], data, fold, share) for fold in folds]
+        if not all(_has_every_class(data.y, rows) for rows in parts):
+            continue
+        scores = []
+        for fold, rows in zip(folds, parts):
+            task, settings = trained.fits[model, fold], json.loads(fits.loc[fold, "settings"])
+            of_fold = replace(subject, fold=fold, threshold=float(fits.loc[fold, "threshold"]))
+            scores.append(of_fold.score(fit(task, settings, of_fold, rows), data.X[of_fold.test], of_fold.test))
+        points.append({"rows": round(float(np.mean([len(rows) for rows in parts]))), "scores": scores})
+    whole = round(float(np.mean([data.train_rows(fold).sum() for fold in folds])))
+    values = [float(fits.loc[fold, "value"]) for fold in folds]
+    return [*points, {"rows": whole, "scores": [value if np.isfinite(value) else None for value in values]}]
 
 
-def _point(pipe: Any, rows: int, subject: Subject) -> dict[str, Any]:
-    return {"rows": rows, "score": subject.score(pipe, subject.data.X[subject.test], subject.test)}
+def _part(task: FitTask, data: TrainingData, fold: int, share: float) -> np.ndarray:
+    order = np.random.default_rng(task.seed).permutation(np.flatnonzero(data.train_rows(fold)))
+    return np.sort(order[: round(share * len(order))])
 
 
 def _has_every_class(y: np.ndarray, rows: np.ndarray) -> bool:

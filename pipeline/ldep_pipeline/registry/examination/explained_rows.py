@@ -119,7 +119,10 @@ def _exact_parts(pipe: Any, subject: Subject, comparison: ComparedRow) -> tuple[
     attribution = pipe[-1].attribute(X, np.zeros(X.shape[1]))  # the scaler has subtracted the mean row
     classes = comparison.predicted, comparison.rival
     parts = lead(np.asarray(attribution.contributions)[0].T, *classes)
-    return parts, float(lead(np.asarray(attribution.bias)[:1], *classes)[0])
+    start = float(lead(np.asarray(attribution.bias)[:1], *classes)[0])
+    if subject.threshold:  # it favours the first of two classes, whatever the row
+        start -= subject.threshold if comparison.predicted == 1 else -subject.threshold
+    return parts, start
 
 
 def _parts_by_replacement(pipe: Any, subject: Subject, comparison: ComparedRow) -> tuple[np.ndarray, float | None]:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldep.model import folded
 from ldep_pipeline.fitting.specs import Costs
 from ldep_pipeline.fitting.training_data import TrainingData
 from ldep_pipeline.metrics import evaluation
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.metrics.threshold import score_at
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Subject:
     costs: Costs | None = None
     texts: frozenset[str] = frozenset()
     """The raw columns of prose, of which each feature is a word."""
+    threshold: float = 0.0
+    """Of the decision value with two classes: the one that the fold was measured with."""
 
     @cached_property
     def train(self) -> np.ndarray:
@@ -58,10 +63,17 @@ class Subject:
     def score(self, pipe: Any, X: np.ndarray, rows: np.ndarray) -> float | None:
         """The metric on some rows whose features may have been changed."""
         frame = pd.DataFrame(X, columns=self.data.columns, copy=False)
-        classes = evaluation.classes_of(self.data.y, self.costs)
-        return evaluation.score(self.metric, pipe, frame, self.data.y[rows], pipe.predict(frame), classes)
+        classes, y = evaluation.classes_of(self.data.y, self.costs), self.data.y[rows]
+        if self.threshold and METRICS[self.metric].needs == "classes":
+            columns = evaluation.decision_columns(pipe, frame, classes.labels)
+            assert columns is not None, "a model with a threshold has decision values"
+            return score_at(self.metric, y, folded(columns), self.threshold, classes)
+        return evaluation.score(self.metric, pipe, frame, y, pipe.predict(frame), classes)
 
     def class_scores(self, pipe: Any, X: np.ndarray) -> np.ndarray | None:
         """One column of decision values per class that the model knows; None if the model has none."""
         frame = pd.DataFrame(X, columns=self.data.columns, copy=False)
-        return evaluation.decision_columns(pipe, frame, pipe.classes_)
+        columns = evaluation.decision_columns(pipe, frame, pipe.classes_)
+        if columns is None or not self.threshold:
+            return columns
+        return columns - np.array([-0.5, 0.5]) * self.threshold

@@ -12,6 +12,7 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 from ldep_pipeline.report import drawing, labels
 from ldep_pipeline.report.figures import report_figure
 from ldep_pipeline.report.report_data import DatasetReport
+from ldep_pipeline.report.scores import interval_of_mean
 
 MOST_CLASSES = 8  # drawn in one figure
 MOST_BINS, ROWS_PER_BIN, NARROWEST = 10, 20, 0.02
@@ -34,9 +35,12 @@ class Curve:
 
 
 def _about(report: DatasetReport) -> str:
-    """The first sentence of the caption of a curve."""
+    """The first sentences of the caption of a curve."""
     if report.positive is not None:
-        return f"The class in question is ‘{report.positive}’, the rarer one."
+        return (
+            f"The class in question is ‘{report.positive}’, the rarer one. A curve joins the rows of all folds; the "
+            "numbers are those of the leaderboard, the means over the folds."
+        )
     shown = len(shown_classes(report))
     of_all = "each class" if shown == len(report.classes) else f"each of the {shown} most frequent classes"
     return f"{labels.label(str(report.winner))}: {of_all} against all others."
@@ -156,16 +160,23 @@ def _bars(values: Mapping[str, float], factor: float, label: str) -> Figure:
 @report_figure(
     "model",
     "Would more rows help?",
-    "The winner, fitted on parts of the first training fold and tested on the same unseen rows. One fold only: "
-    "small steps up or down are chance.",
+    "The winner, fitted on parts of the training rows of each fold and tested on the unseen rows of that fold. Points "
+    "are the folds, the line joins their means, and the bars are 95 % intervals of the means.",
 )
 def learning_curve(report: DatasetReport) -> Figure | None:
     points = report.learning_curve
     if not points:
         return None
-    rows, scores = [point["rows"] for point in points], [report.metric.factor * point["score"] for point in points]
+    rows, factor = [point["rows"] for point in points], report.metric.factor
+    scores = factor * np.array([point["scores"] for point in points])
     figure, axes = drawing.figure(drawing.WIDTH, 3.0)
-    axes.plot(rows, scores, color=drawing.colour("ldep"), marker="o", linewidth=2)
+    for place, values in zip(rows, scores):
+        axes.scatter([place] * len(values), values, s=9, color=drawing.colour("other"), linewidths=0, alpha=0.6)
+        interval = interval_of_mean(values, report.test_share)
+        if interval is not None:
+            limits = [min(max(end, factor * report.metric.low), factor * report.metric.high) for end in interval]
+            axes.plot([place, place], limits, color=drawing.colour("ldep"), linewidth=1.5)
+    axes.plot(rows, scores.mean(axis=1), color=drawing.colour("ldep"), marker="o", linewidth=2)
     axes.set_xscale("log")
     axes.set_xticks(rows, [f"{number:,}" for number in rows])
     axes.minorticks_off()
@@ -182,17 +193,27 @@ def curves(report: DatasetReport, kind: str) -> list[Curve]:
         value = None
         if kind == "roc":
             x, y, _ = roc_curve(positive, belief)
-            value = float(auc(x, y))
+            value = _mean_of_folds(report, model, "roc_auc", float(auc(x, y)))
         elif kind == "precision_recall":
             precision, recall, _ = precision_recall_curve(positive, belief)
             # The last point has no threshold: scikit-learn adds it so that the curve reaches the axis.
             x, y = recall[:-1], precision[:-1]
-            value = float(average_precision_score(positive, belief))
+            pooled = float(average_precision_score(positive, belief))
+            value = _mean_of_folds(report, model, "average_precision", pooled)
         else:
             x, y = _binned(belief, positive)
         if kind != "calibration" or len(x) > 1:
             found.append(Curve(label, model, x, y, value))
     return found
+
+
+def _mean_of_folds(report: DatasetReport, model: str, metric: str, pooled: float) -> float:
+    """With two classes the number of the leaderboard; a single class of several has only that of all folds together."""
+    if report.positive is None:
+        return pooled
+    scores = next(scores for scores in report.leaderboard if scores.model == model)
+    mean = scores.mean if metric == report.metric.name else scores.other_means.get(metric, np.nan)
+    return pooled if np.isnan(mean) else float(mean)
 
 
 def _questions(

@@ -104,7 +104,7 @@ def boundaries(data: ReportData) -> dict[str, Figure]:
 
 def _choices(data: ReportData) -> list[tuple[str, dict[str, int]]]:
     """The data set and settings of each tuned fit of a model that has both r1 and r2."""
-    results = data.results[(data.results["trials"] > 0) & (data.results["status"] == "ok")]
+    results = data.results[(data.results["trials"] > 0) & (data.results["status"] != "failed")]
     fits = results.drop_duplicates(["dataset", "model", "fold"])
     tuned = [(fit.dataset, json.loads(fit.settings)) for fit in fits.itertuples()]
     return [(dataset, settings) for dataset, settings in tuned if "r1" in settings and "r2" in settings]

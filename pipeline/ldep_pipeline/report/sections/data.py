@@ -60,10 +60,10 @@ def profile(report: DatasetReport) -> Iterator[Block | None]:
 
 
 def failures(results: pd.DataFrame, *first: Filled) -> Table | None:
-    """One row per fit that failed. first: columns before that of the model."""
+    """One row per fit that failed, or whose model says the same about every row. first: columns before the model's."""
     fits = results.drop_duplicates(["dataset", "model", "fold"])
     return of_columns(
-        fits[fits["status"] == "failed"].itertuples(),
+        fits[fits["status"] != "ok"].itertuples(),
         *first,
         left("Model", lambda fit: model_cell(fit.model)),
         right("Fold", lambda fit: number(fit.fold, 0)),

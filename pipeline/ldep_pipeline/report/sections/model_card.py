@@ -18,10 +18,15 @@ MANY_GAPS = 0.2
 @section("use", "Use it", DatasetReport)
 def use(report: DatasetReport) -> Iterator[Block | None]:
     found = commands(report)
+    other = other_champion(report)
+    if other:
+        yield page.paragraph(other)
     for purpose, command in found.items():
         yield page.paragraph(purpose)
         yield page.code(command)
-    if not found:
+    if not report.has_skill:
+        yield page.paragraph(f"There is no champion: {(report.record or {}).get('why')}.")
+    elif not found:
         yield page.paragraph(
             f"The model is not registered yet. Run `ldep register {report.name}`, with `tracking.enabled: true` in "
             "params.yaml; the commands to use it then appear here."
@@ -38,11 +43,18 @@ def commands(report: DatasetReport) -> dict[str, str]:
     """{purpose: command}, from serving to scoring; empty if the model is not registered."""
     if report.record is None or not report.record.get("registered"):
         return {}
-    name = shlex.quote(report.name)
-    model = f"models:/{report.record['registered']}@champion"
+    name, registered, alias = shlex.quote(report.name), report.record["registered"], report.record.get("decision")
+    # The commands are about the version of this page, which need not be the champion.
+    model = (
+        f"models:/{registered}@champion" if report.is_champion else f"models:/{registered}/{report.record['version']}"
+    )
     body = json.dumps({"dataframe_records": [dict(report.example)], "params": {"output": "full"}}, ensure_ascii=False)
     found = {"Serve the champion over HTTP.": f"ldep serve {name}"}
-    if report.example:
+    if alias == "challenger":
+        found = {"Serve this version, the challenger, over HTTP.": f"ldep serve {name} --alias challenger"}
+    elif not report.is_champion:
+        found = {}
+    if report.example and found:
         purpose = "Ask it about one row. The answer has the class, its probability and, if possible, an explanation."
         address = "http://127.0.0.1:5001/invocations"
         found[purpose] = f"curl {address} -H 'Content-Type: application/json' -d {shlex.quote(body)}"
@@ -56,6 +68,26 @@ def commands(report: DatasetReport) -> dict[str, str]:
     }
 
 
+def other_champion(report: DatasetReport) -> str:
+    """Which version serves if it is not that of this page; empty if it is."""
+    record = report.record or {}
+    if not record.get("registered") or report.is_champion:
+        return ""
+    start = f"Version {record['version']} of {record['registered']}, which this page is about, is not the champion"
+    champion = record.get("champion")
+    if not champion:
+        return f"{start}, and no version is: `ldep serve` has nothing to serve. {_sentence(record['why'])}"
+    serves = f"version {champion['version']}" + (f" ({champion['model']})" if champion["model"] else "")
+    return (
+        f"{start}: `ldep serve {report.name}` answers with {serves}. {_sentence(record['why'])} "
+        f"`ldep register {report.name} --promote` makes this version the champion."
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
 def facts(report: DatasetReport) -> dict[str, str]:
     """{term: text}."""
     total = report.n_rows
@@ -66,8 +98,10 @@ def facts(report: DatasetReport) -> dict[str, str]:
         "Evaluation": f"{report.split}; tuning is nested in the training parts",
     }
     record = report.record
-    if report.winner is not None:
+    if report.winner is not None and report.has_skill:
         card = {"Model": labels.label(report.winner), **card}
+    if record is not None and not report.has_skill:
+        card = {"Model": f"none: {record['why']}", **card}
     if record is not None and record.get("settings"):
         card["Settings"] = json.dumps(record["settings"])
     if record is not None and record.get("registered"):

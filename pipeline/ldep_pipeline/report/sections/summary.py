@@ -12,11 +12,12 @@ from ldep_pipeline.report.labels import p_text
 from ldep_pipeline.report.page import Block, Card, section
 from ldep_pipeline.report.report_data import DatasetReport, ReportData
 from ldep_pipeline.report.scores import Scores
-from ldep_pipeline.report.sections import leaderboard
+from ldep_pipeline.report.sections import leaderboard, model_card
 
 P_EQUALS = "p\u00a0=\u00a0"  # non-breaking spaces
 MOST_NAMED = 3  # models from which ours does not differ; the page has a table of all tests
 MANY = 5  # names in one sentence
+RARE_SHARE = 0.5  # a class with less than this part of its even share of the rows is rare
 MORE_FOLDS = " More folds or repeats (split.folds, split.repeats) may decide."
 _SAMPLE = "The tests treat the data sets as a random sample of all data sets"
 
@@ -32,6 +33,10 @@ def of_catalogue(data: ReportData) -> Iterator[Block | None]:
 
 @section("summary", "Summary", DatasetReport)
 def of_dataset(report: DatasetReport) -> Iterator[Block | None]:
+    if not report.has_skill:
+        yield page.heading("No model beats guessing")
+        yield page.paragraph(_no_skill(report))
+        yield page.bullets(_to_try(report))
     yield page.cards(dataset_cards(report))
     yield page.bullets(dataset_findings(report))
 
@@ -66,8 +71,8 @@ def dataset_cards(report: DatasetReport) -> list[Card]:
         chosen.append(Card(labels.label(scores.model), metric.text(scores.mean), metric.unit, note, "ldep"))
         for other in report.others[:1]:
             chosen.append(Card(labels.label(other.model), metric.text(other.mean), metric.unit, "best of the others"))
-    if metric.guessing is not None:
-        without = metric.guessing(list(report.classes.values()))
+    without = report.guessing
+    if without is not None:
         note = "always the most frequent class" if metric.is_accuracy else "guessing"
         chosen.append(Card("No model", metric.text(without), metric.unit, note))
     share = report.classes[report.rarest] / report.n_rows
@@ -209,18 +214,61 @@ def _ranks(ranks: Ranks | None) -> list[str]:
 def dataset_findings(report: DatasetReport) -> list[str]:
     if report.winning_scores is None:
         return ["No model has a result on every fold. The section on failed fits gives the reasons."]
-    return [_winner(report), *_leads(report), *_errors(report), *_columns(report), *_more_rows(report)]
+    if not report.has_skill:
+        return [f"No model beats guessing, and none is registered. {_winner(report)}"]
+    other = model_card.other_champion(report)
+    return [
+        _winner(report),
+        *([other] if other else []),
+        *_leads(report),
+        *_errors(report),
+        *_columns(report),
+        *_more_rows(report),
+    ]
+
+
+def _no_skill(report: DatasetReport) -> str:
+    assert report.record is not None
+    return (
+        f"Nothing was registered, so there is nothing to serve: {report.record['why']}. The numbers below show what "
+        "the models did."
+    )
+
+
+def _to_try(report: DatasetReport) -> list[str]:
+    """What was left out, and what may help."""
+    columns = (report.profile or {}).get("columns", [])
+    dropped = [f"‘{column['name']}’ ({column['drop']})" for column in columns if column.get("drop")]
+    sentences = []
+    if dropped:
+        sentences.append(
+            f"{labels.count_of(len(dropped), 'column')} took no part: {_joined(dropped)}. If one of them says "
+            f"something about ‘{report.target}’, declare how to read it under `own_data.{report.name}` in params.yaml."
+        )
+    if report.metric.is_accuracy and report.classes[report.rarest] < RARE_SHARE * report.n_rows / len(report.classes):
+        sentences.append(
+            f"The class ‘{report.rarest}’ is rare, so that accuracy hardly rewards finding it. Compare by another "
+            "metric: `ldep set metric=average_precision`, or `balanced_accuracy`."
+        )
+    sentences.append(
+        f"Try more rows, or columns that are closer to what decides ‘{report.target}’. Check also that the target is "
+        "in the right rows: a join that shuffles it looks exactly like this."
+    )
+    sentences.append(
+        f"`ldep register {report.name} --promote` registers the best model all the same, for a test of what follows."
+    )
+    return sentences
 
 
 def _winner(report: DatasetReport) -> str:
     scores, metric = report.winning_scores, report.metric
     assert scores is not None
-    text = f"{labels.label(scores.model)} wins with {metric.noun} {metric.text(scores.mean)}{metric.unit}"
+    verb = "wins with" if report.has_skill else "is the best with"
+    text = f"{labels.label(scores.model)} {verb} {metric.noun} {metric.text(scores.mean)}{metric.unit}"
     if scores.interval is not None:
         text += f" (95 % interval {report.interval_text(scores)})"
-    if metric.guessing is not None:
-        without = metric.text(metric.guessing(list(report.classes.values())))
-        text += f"; without looking at any column one reaches {without}{metric.unit}"
+    if report.guessing is not None:
+        text += f"; without looking at any column one reaches {metric.text(report.guessing)}{metric.unit}"
     best = report.ranked[0]
     if best.model != scores.model:
         text += f". {labels.label(best.model)} has {metric.text(best.mean)}{metric.unit}, which counts as equal: "
@@ -271,22 +319,27 @@ def _columns(report: DatasetReport) -> list[str]:
 
 
 def _more_rows(report: DatasetReport) -> list[str]:
-    points = report.learning_curve
+    """Whether more rows would help, if the interval of the last step of the learning curve says so."""
+    points, metric = report.learning_curve, report.metric
     if not points:
         return []
-    before, last = points[-2], points[-1]
-    gain = report.metric.gain(last["score"], before["score"])
-    assert report.winning_scores is not None
-    values = report.winning_scores.values
-    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    steps = f"from {before['rows']:,} to {last['rows']:,} training rows"
-    if gain > spread:
-        rise = report.metric.gain_text(report.metric.factor * gain).lstrip("+")
-        points_of = " points" if report.metric.is_share else ""
-        return [f"More rows would probably help: {steps} the score still rose by {rise}{points_of}."]
-    return [
-        f"More rows of the same kind would probably change little: {steps} the score moved less than between folds."
-    ]
+    (gain, interval), steps = report.last_gain, f"from {points[-2]['rows']:,} to {points[-1]['rows']:,} training rows"
+    if interval is None:
+        return []
+
+    def shown(value: float) -> str:
+        return metric.gain_text(metric.factor * value)
+
+    unit = " points" if metric.is_share else ""
+    measured = (
+        f"{steps} the score changed by {shown(gain)}{unit} (95 % interval {shown(interval[0])} to {shown(interval[1])})"
+    )
+    small = metric.equal_gain / metric.factor
+    if interval[0] > 0 and gain > small:
+        return [f"More rows would probably help: {measured}."]
+    if interval[1] < 2 * small:
+        return [f"More rows of the same kind would probably change little: {measured}."]
+    return [f"Whether more rows would help cannot be said: {measured}."]
 
 
 def _names(leads: Sequence[Lead]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from ldep_pipeline.metrics.metric import METRICS, Metric
 from ldep_pipeline.report import figures, labels, page
 from ldep_pipeline.report.page import Block, Text, section
 from ldep_pipeline.report.report_data import DatasetReport
@@ -73,26 +74,31 @@ def confusion_note(report: DatasetReport) -> str:
     if report.positive is None:
         return text
     if report.threshold:
-        chosen = f"was chosen for {report.metric.noun} on the same values"
-        return f"{text} The threshold {report.threshold:.4g} of the decision value {chosen}{_effect(report)}."
+        metric = _threshold_metric(report).noun
+        return (
+            f"{text} The decision value of a row is compared with a threshold that the other folds have chosen for "
+            f"{metric}{_effect(report)}. The threshold of the final model is {report.threshold:.4g}."
+        )
     return f"{text} The threshold of the decision value is 0."
 
 
 def _effect(report: DatasetReport) -> str:
     """What the choice of the threshold gained, if that is known."""
-    record, metric = report.record or {}, report.metric
+    record, metric = report.record or {}, _threshold_metric(report)
     chosen, default = record.get("metric_at_threshold"), record.get("metric_at_default")
     if chosen is None or default is None:
         return ""
     return f": {metric.text(chosen)}{metric.unit} instead of {metric.text(default)}{metric.unit} at 0"
 
 
+def _threshold_metric(report: DatasetReport) -> Metric:
+    return METRICS[(report.record or {}).get("threshold_metric", report.metric.name)]
+
+
 def _rows_note(report: DatasetReport) -> str:
     """How the bars are to be read."""
     rows = report.examination.get("rows") or {}
     start = "Bars to the right speak for the predicted class, bars to the left against it."
-    if report.threshold:
-        start += " The rows are judged at the threshold 0, before the choice of another one."
     if rows.get("exact"):
         return f"{start} The parts are exact: they sum to the difference from the average row."
     return (

@@ -124,10 +124,12 @@ def test_rows_that_no_fold_tests_are_left_out_of_the_curves_and_of_the_matrix():
 def test_the_threshold_moves_the_confusion_matrix():
     plain = own_reported.report({"ldep": [0.9]})
     values = {"threshold": -1.0, "metric_at_threshold": 0.8, "metric_at_default": 0.75}
-    moved = own_reported.report({"ldep": [0.9]}, record=own_reported.record(**values))
+    of_rows = {"thresholds": {"ldep": np.full(len(plain.y), -1.0)}, "record": own_reported.record(**values)}
+    moved = own_reported.report({"ldep": [0.9]}, **of_rows)
     assert moved.confusion[:, 1].sum() > plain.confusion[:, 1].sum()
     note = winner.confusion_note(moved)
-    assert "The threshold -1 of the decision value was chosen for accuracy" in note
+    assert "a threshold that the other folds have chosen for accuracy" in note
+    assert note.endswith("The threshold of the final model is -1.")
     assert "80.0 % instead of 75.0 % at 0" in note
 
 
