@@ -43,8 +43,12 @@ class Numeric:
     def labels(self) -> list[str]:
         return [self.name]
 
-    def typical(self, fill: Sequence[float]) -> float:
-        return 0.0 if math.isnan(fill[0]) else float(f"{fill[0]:.4g}")
+    def typical(self, fill: Sequence[float]) -> float | str:
+        return self.cell(0.0 if math.isnan(fill[0]) else float(f"{fill[0]:.4g}"))
+
+    def cell(self, number: float) -> float | str:
+        """A cell that is read as this number."""
+        return number if self.spelling is None else self.spelling.write(number)
 
     def to_json(self) -> dict[str, Any]:
         return {} if self.spelling is None else {"spelling": self.spelling.to_json()}

@@ -101,6 +101,8 @@ def _row(model: ServedModel, example: dict[str, Any]) -> dict[str, Any]:
 def _column(column: FittedColumn) -> dict[str, Any]:
     """The schema of a column. Cells of text that read as a number, or as a category, are accepted as well."""
     if isinstance(column, Numeric):
+        if column.spelling is not None and column.spelling.percent:
+            return {"type": ["string", "null"], "description": f"A percentage, such as {column.spelling.example()}."}
         return {"type": ["number", "null"] if column.spelling is None else ["number", "string", "null"]}
     if isinstance(column, Date):
         description = f"A date, written {column.form}. Any other text is taken as missing."

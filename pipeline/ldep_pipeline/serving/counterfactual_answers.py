@@ -23,7 +23,7 @@ from ldep.export import NotExportable
 from ldep.model import FittedModel
 from ldep.solvers import single_thread
 from ldep_pipeline.data import cells
-from ldep_pipeline.encoding.columns import FittedColumn
+from ldep_pipeline.encoding.columns import FittedColumn, Numeric
 
 if TYPE_CHECKING:
     from ldep_pipeline.serving.served_model import RawColumns, ServedModel
@@ -255,7 +255,9 @@ class RowSpace:
                 chosen = int((part.choices == after).all(axis=1).argmax())
                 changes[part.column.name] = {"from": before, "to": part.categories[chosen]}
             else:
-                changes[part.column.name] = {"from": before, "to": float(after[0])}
+                number = float(after[0])
+                to = part.column.cell(number) if isinstance(part.column, Numeric) else number
+                changes[part.column.name] = {"from": before, "to": to}
         return changes
 
 

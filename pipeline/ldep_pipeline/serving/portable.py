@@ -26,9 +26,10 @@ from ldep.export import (
 from ldep_pipeline.data import cells
 from ldep_pipeline.data.cells import words
 from ldep_pipeline.encoding import columns
-from ldep_pipeline.encoding.columns import Date, FittedColumn, Nominal, Text
+from ldep_pipeline.encoding.columns import Date, FittedColumn, Nominal, Numeric, Text
 from ldep_pipeline.serving.served_model import ServedModel, is_calibrated
 
+SHARE = "(0.5 is 50 %)"  # after the name of a column of percentages
 READING = Reading(sorted(cells.MISSING), cells.TRUTH, cells.LARGEST)
 
 
@@ -65,6 +66,9 @@ def steps_of(column: FittedColumn) -> tuple[Column, list[tuple[str, float]]]:
         read = Column(column.name, "category", "", categories, column.values.tolist(), _spellings(categories))
         if column.encoding == "one_hot":
             features = [("equals", float(number)) for number in column.compared]
+    elif isinstance(column, Numeric) and column.spelling is not None and column.spelling.percent:
+        # Programs take numbers, and in the table 50 % is text: a client that looks for the old name finds none.
+        read = Column(f"{column.name} {SHARE}", "number")
     elif isinstance(column, Text):
         read = Column(column.name, "text", terms=_terms(column))
         features = [("contains", float(place)) for place in range(len(column.terms))]

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -43,17 +44,29 @@ class Spelling:
         )
 
     def read(self, cell: object) -> float:
-        """Return the number of a cell, NaN if it is missing; ValueError if it is none. '12 %' is 0.12."""
-        if not isinstance(cell, str) or cells.read(cell) is None:
+        """Return the number of a cell, NaN if it is missing; ValueError if it is none. '12 %' is 0.12.
+
+        In a column of percentages the sign is needed: 0.5 and 12 could be meant as percentages and as shares.
+        """
+        if cells.read(cell) is None or not (isinstance(cell, str) or self.percent):
             return cells.read_number(cell)
-        text = cell.strip().translate(BLANKS)
+        text = cell.strip().translate(BLANKS) if isinstance(cell, str) else ""
         digits = text.removesuffix("%").rstrip() if self.percent else text
-        if not self._pattern.fullmatch(digits):
-            raise ValueError(f"{cell[:60]!r} is not a number written like {self.example()}.")
+        if not self._pattern.fullmatch(digits) or (self.percent and not text.endswith("%")):
+            raise ValueError(f"{str(cell)[:60]!r} is not a number written like {self.example()}.")
         if self.thousands:
             digits = digits.replace(self.thousands, "")
-        value = cells.read_number(digits.replace(self.decimal, "."))
-        return value / 100 if text.endswith("%") else value
+        digits = digits.replace(self.decimal, ".")
+        if self.percent:  # a shift of the decimal point is exact, a division by 100 is not
+            mantissa, _, exponent = digits.lower().partition("e")
+            digits = f"{mantissa}e{int(exponent or 0) - 2}"
+        return cells.read_number(digits)
+
+    def write(self, number: float) -> float | str:
+        """Return a cell that is read as this number: the number itself, or a percentage with its sign."""
+        if not self.percent:
+            return number
+        return f"{Decimal(repr(float(number))).scaleb(2):f} %".replace(".", self.decimal)
 
     def example(self) -> str:
         return f"1{self.thousands}234{self.decimal}5{' %' * self.percent}"
