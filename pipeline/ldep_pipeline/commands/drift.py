@@ -142,7 +142,9 @@ class DriftCheck:
 
 
 def _shown(edge: float, kind: str) -> str:
-    """Return an edge as text; a date has a moment, in seconds."""
+    """Return an edge as text; a date has a moment, in seconds, and a text has a number of known words."""
+    if kind == "text":
+        return f"{edge:.0f} known words"
     if kind != "date":
         return f"{edge:.4g}"
     return (dates.ORIGIN + datetime.timedelta(seconds=edge)).isoformat(sep=" ").removesuffix(" 00:00:00")

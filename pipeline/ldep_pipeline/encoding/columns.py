@@ -192,11 +192,13 @@ class Text:
             return float(len(found) - 1)
 
         places = cells.values_of(column, place_of)
-        contains = np.zeros((len(found) + 1, len(self.terms)))
-        for row, present in zip(contains, found):
-            row[present] = 1.0
-        contains[-1] = np.nan
-        return contains[np.where(np.isnan(places), -1, places).astype(np.int64)]
+        contains = np.zeros((len(places), len(self.terms)))
+        for row, place in zip(contains, places):
+            if math.isnan(place):
+                row[:] = math.nan
+            else:
+                row[found[int(place)]] = 1.0
+        return contains
 
     def features(self, codes: np.ndarray) -> np.ndarray:
         return codes

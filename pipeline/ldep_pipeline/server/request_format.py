@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldep_pipeline.data.tables import LONGEST_LINE
 from ldep_pipeline.serving import counterfactual_answers
 
+csv.field_size_limit(LONGEST_LINE)  # as in files; the size of a body has a limit of its own
 JSON, CSV = "application/json", "text/csv"
 FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 PARAMS = ("output", "strict", *counterfactual_answers.DEFAULTS)

@@ -14,14 +14,18 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
 from ldep.export import NotExportable, to_c, to_onnx
+from ldep_pipeline.config.params import Data
+from ldep_pipeline.data import catalogue, sources
 from ldep_pipeline.data.cells import words
+from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.data.kinds import MOST_TERMS, ColumnError, decide
 from ldep_pipeline.encoding import columns
 from ldep_pipeline.encoding.columns import Text
 from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.server import request_format
 from ldep_pipeline.serving.portable import program
 from ldep_pipeline.serving.served_model import ServedModel
-from tests.support import tickets
+from tests.support import churn, registered, tickets
 from tests.support.encoders import encoder_for
 
 LONG = "the parcel is late " * 60_000  # 1.1 MB
@@ -128,6 +132,36 @@ def test_prose_is_recognised(name):
 def test_names_codes_and_categories_are_not_prose(name):
     (decision,) = decide(column(NOT_PROSE[name]))
     assert decision.kind != "text", decision
+
+
+@pytest.mark.parametrize("name", ["churn", "shop", "packaged"])
+def test_tables_without_prose_have_no_texts(name, tmp_path):
+    """Numbers, dates, identifiers, cities and categories, as files have them, and the packaged tables of the paper."""
+    if name == "packaged":
+        tables = [sources.fetch(catalogue.entry(of), Data(source="offline"))[0] for of in ("titanic", "kr-vs-kp")]
+    else:
+        frame, target = (churn.table(1000), churn.TARGET) if name == "churn" else (registered.rows(), "sold")
+        frame.to_csv(tmp_path / "table.csv", index=False)
+        tables = [read_frame(tmp_path / "table.csv", target)]
+    for table in tables:
+        assert "text" not in {decision.kind for decision in decide(table)}
+
+
+def test_a_file_with_texts_of_several_lines_and_a_long_one_is_read(tmp_path):
+    """The csv module alone would refuse quoted cells of more than 131,072 characters."""
+    frame = tickets.table(60, 2)
+    frame["body"] = frame["body"].str.replace(". ", ".\n") + ' "quoted", and; more'
+    frame.loc[3, "body"] = LONG
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    read = read_frame(tmp_path / "table.csv", tickets.TARGET)
+    assert read["body"].astype(str).tolist() == [text.strip() for text in frame["body"]]
+    decisions = {decision.name: decision for decision in decide(read)}
+    assert decisions["body"].kind == "text"
+    _, encoder = fitted()
+    expected = encoder.transform(frame[["body"]])
+    np.testing.assert_array_equal(encoder.transform(read), expected)
+    sent = request_format.read(frame[["body"]].to_csv(index=False).encode(), request_format.CSV, ["body"])
+    np.testing.assert_array_equal(encoder.transform(sent[0].frame(0, len(frame))), expected)
 
 
 def test_two_texts_are_no_copies_of_each_other():

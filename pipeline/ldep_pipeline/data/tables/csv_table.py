@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from ldep_pipeline.common.errors import UserError, short
 from ldep_pipeline.data import cells
-from ldep_pipeline.data.tables import Layout, Table, blocks, string_column
+from ldep_pipeline.data.tables import LONGEST_LINE, Layout, Table, blocks, string_column
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 WITH_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -28,6 +28,8 @@ WITH_POINT = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 DELIMITERS = ",;\t|"
 SAMPLE = 200_000  # bytes
 ENCODINGS = ("utf-8", "cp1252")
+
+csv.field_size_limit(LONGEST_LINE)  # the module's own limit of 131,072 characters is less than a text may have
 
 
 class CsvTable(Table):
@@ -54,12 +56,9 @@ class CsvTable(Table):
             done += len(piece)
 
     def place(self, row: int) -> str:
-        try:
-            for index, (line, _) in enumerate(self._rows(_Lines(blocks(self.path, self.layout)))):
-                if index == row + 1:  # the header comes first
-                    return f"line {line}"
-        except _BadRow:  # pyarrow reads longer cells than the csv module
-            pass
+        for index, (line, _) in enumerate(self._rows(_Lines(blocks(self.path, self.layout)))):
+            if index == row + 1:  # the header comes first
+                return f"line {line}"
         return super().place(row)
 
     def _header(self, lines: Iterable[str]) -> list[str]:
