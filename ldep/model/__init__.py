@@ -41,4 +41,4 @@ __all__ = [
     "unfolded",
 ]
 
-belong_to(__name__, FittedModel, Link, Maxima)
+belong_to(__name__, FittedModel, Link, Maxima, Missing)

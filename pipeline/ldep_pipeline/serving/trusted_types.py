@@ -24,6 +24,7 @@ OWN = (
     "ldep.model.FittedModel",
     "ldep.model.Link",
     "ldep.model.Maxima",
+    "ldep.model.Missing",
     "ldep_pipeline.encoding.encoder.RawEncoder",
 )
 # Parts of scikit-learn's and numpy's that skops does not trust of itself: records of numbers.

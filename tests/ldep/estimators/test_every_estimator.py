@@ -41,6 +41,7 @@ TRUSTED = [
     "ldep.model.FittedModel",
     "ldep.model.Link",
     "ldep.model.Maxima",
+    "ldep.model.Missing",
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__ + getattr(e, "mapping", ""))
 X, y = make_moons(90, noise=0.2, random_state=0)
@@ -128,6 +129,18 @@ def test_skops_keeps_every_bit_and_trusts_only_our_classes(estimator):
     stored = skops.io.dumps(model)
     assert set(skops.io.get_untrusted_types(data=stored)) <= set(TRUSTED)
     assert_same_bits(model, skops.io.loads(stored, trusted=TRUSTED))
+
+
+@pytest.mark.parametrize(
+    "estimator", [e for e in ESTIMATORS if e.__sklearn_tags__().input_tags.allow_nan], ids=lambda e: type(e).__name__
+)
+def test_a_model_of_rows_with_missing_values_is_stored_by_the_names_of_packages(estimator):
+    gaps = np.where(np.arange(X.size).reshape(X.shape) % 7, X, np.nan)
+    model = fit(estimator, gaps)
+    stored = skops.io.dumps(model)
+    assert "ldep.model.Missing" in skops.io.get_untrusted_types(data=stored)
+    loaded = skops.io.loads(stored, trusted=TRUSTED)
+    np.testing.assert_array_equal(loaded.decision_function(gaps), model.decision_function(gaps))
 
 
 @each
