@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ldep.model import Maxima, Missing
+from ldep.training._samples import merge
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,11 @@ class MissingValues:
         is_missing = np.isnan(X)
         found = np.flatnonzero(is_missing.any(axis=0))
         features = found if known is None else np.union1d(found, known.features)
-        present = np.where(is_missing[:, features], 0.0, weight[:, None])
-        empty = present.sum(axis=0) == 0
-        if empty.any():
-            name = names[features[empty.argmax()]]
-            raise ValueError(f"The feature {name!r} has no value in any row with positive weight. Leave it out.")
-        means = (present * np.nan_to_num(X[:, features])).sum(axis=0) / present.sum(axis=0)
-        return cls(features, means)
+        for feature in features:
+            if not (weight[~is_missing[:, feature]] > 0).any():
+                name = names[feature]
+                raise ValueError(f"The feature {name!r} has no value in any row with positive weight. Leave it out.")
+        return cls(features, np.array([_mean(X[:, feature], weight) for feature in features]))
 
     def with_indicators(self, X: Any) -> Any:
         """The rows without missing values, followed by one column per feature of `features`."""
@@ -80,3 +79,10 @@ class MissingValues:
             slopes.append(np.hstack([w, added]))
         center = np.append(maxima.center, np.zeros(len(self.features)))
         return replace(maxima, slopes=slopes, center=center, missing=None)
+
+
+def _mean(column: np.ndarray, weight: np.ndarray) -> float:
+    """The weighted mean of the values that are there, the same whatever the order of the rows and their repetitions."""
+    there = ~np.isnan(column)
+    values = merge(column[there, None], np.zeros(there.sum()), weight[there])
+    return float((values.weight * values.X[:, 0]).sum() / values.weight.sum())

@@ -52,6 +52,6 @@ def test_nothing_outside_imports_a_private_file(folder):
 def test_classes_that_are_stored_name_no_file():
     names = (*ldep.__all__, "VoteEnsemble")
     stored = [getattr(ldep.estimators, name) for name in names] + [ldep.model.FittedModel, ldep.model.Maxima]
-    stored += [ldep.model.Link]
+    stored += [ldep.model.Link, ldep.model.Missing]
     assert {kind.__module__ for kind in stored} == {"ldep.estimators", "ldep.model"}
     assert len(ldep.__all__) == 8
