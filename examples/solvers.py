@@ -30,7 +30,15 @@ def main(picture: Path = PICTURE) -> None:
     for name, (solver, options, colour) in SOLVERS.items():
         models = [
             LDEPClassifier(
-                5, 5, alpha=0.1, solver=solver, solver_options=options, init="random", n_init=1, random_state=seed
+                5,
+                5,
+                loss="hinge",
+                alpha=0.1,
+                solver=solver,
+                solver_options=options,
+                init="random",
+                n_init=1,
+                random_state=seed,
             ).fit(X, y)
             for seed in range(STARTS)
         ]
