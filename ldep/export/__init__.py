@@ -14,7 +14,6 @@ from ldep.export._program import (
     Spelling,
     Term,
     check_no_text,
-    check_two_classes,
     fitted_model,
     program_of,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "Spelling",
     "Term",
     "check_no_text",
-    "check_two_classes",
     "fitted_model",
     "identifiers",
     "program_of",

@@ -236,15 +236,6 @@ def _with_common_signs(members: Sequence[Maxima]) -> Sequence[Maxima]:
     return aligned
 
 
-def check_two_classes(program: Program) -> None:
-    """Raise NotExportable if a program has more than two classes, which not every printer knows."""
-    if len(program.classes) > 2:
-        raise NotExportable(
-            f"Only a model with two classes has this form; this one has {len(program.classes)} classes, and can be "
-            "written as ONNX."
-        )
-
-
 def check_no_text(program: Program) -> None:
     """Raise NotExportable if a program reads texts, which not every printer knows."""
     for column in program.read_as("text"):

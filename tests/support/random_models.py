@@ -97,3 +97,14 @@ def served(
         [("encode", encoder), ("scale", StandardScaler().fit(X)), ("model", classifier(rng, X.shape[1], kind))]
     )
     return ServedModel(pipe, calibration.Calibration(1.7, (-0.3,)))
+
+
+def served_of_classes(rng: np.random.Generator, estimator: Any, n_numeric: int, n_nominal: int) -> ServedModel:
+    """A served model of three classes, fitted on random rows."""
+    train = rows(rng, 90, n_numeric, n_nominal)
+    for name in train.columns:
+        if "colour" in name:
+            train[name] = pd.Categorical(rng.choice(CATEGORIES, size=90))
+    y = np.array(["a", "b", "c"])[np.arange(90) % 3]
+    steps = [("encode", encoder_for(train, None)), ("scale", StandardScaler()), ("model", estimator)]
+    return ServedModel(Pipeline(steps).fit(train, y), calibration.Calibration(1.3, (0.2, -0.3, 0.1)))

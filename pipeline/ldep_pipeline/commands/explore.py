@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 from sklearn.preprocessing import StandardScaler
 
-from ldep.export import Column, Feature, NotExportable, Program, check_no_text, check_two_classes
+from ldep.export import Column, Feature, NotExportable, Program, check_no_text
 from ldep.model import OPEN_VOTES
 from ldep_pipeline.commands import CommandLine, add_model_address
 from ldep_pipeline.common.errors import UserError
@@ -51,7 +51,6 @@ def run(uri: str, target: Path, root: Path = Path()) -> None:
     served = download.load(uri, root)
     try:
         program = portable.program(served)
-        check_two_classes(program)
         check_no_text(program)
     except NotExportable as error:
         raise UserError(f"{uri} cannot be explored: {error}") from None

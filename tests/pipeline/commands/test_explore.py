@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
+from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.export import Program
 from ldep_pipeline.commands import explore
 from ldep_pipeline.commands.main import main
@@ -136,6 +137,39 @@ def test_a_browser_computes_what_python_computes(kind, encode, tmp_path):
         np.testing.assert_allclose(got, best, rtol=1e-5, atol=1e-7)
     else:
         assert sum(distance is not None for distance in distances) > 100
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["single", "hinge", "votes"])
+def test_a_browser_computes_more_than_two_classes(kind, tmp_path):
+    shape = (4, 2)
+    estimator = {
+        "single": LDEPClassifier(3, 3, random_state=0),
+        "hinge": LDEPClassifier(3, 3, loss="hinge", probability=True, random_state=0),
+        "votes": LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
+    }[kind]
+    served = random_models.served_of_classes(np.random.default_rng(3), estimator, *shape)
+    model = program(served)
+    X, rows = codes(served, 4, 100, shape)
+    seen = in_browser(explore.page(model, "three classes"), rows, tmp_path)
+    numbers, values = served.score(X)
+    explanation = served.explain(X)
+    ordered = np.sort(values, axis=1)
+    probability = served.probability(X, values)[np.arange(len(X)), numbers]
+    answers = seen["answers"]
+    for name, expected in (
+        ("decision", ordered[:, -1] - ordered[:, -2]),
+        ("probability", probability),
+        ("bias", explanation.bias),
+        ("shares", explanation.contributions),
+    ):
+        got = np.array([answer[name] for answer in answers])
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10, err_msg=name)
+    assert seen["typed"] == [str(served.classes[number]) for number in numbers[:20]]
+    found = [answer for answer in answers if answer["distance"] is not None]
+    assert len(found) > 90
+    assert all(answer["flipped"] for answer in found)
 
 
 @needs_browser

@@ -1,7 +1,7 @@
 "use strict";
-// The nearest row of the other class. A number is measured in standard deviations, and another choice counts 1. With
-// given choices, the answer is exact for a single model: each class is a union of polyhedra, and the row is projected
-// onto each. For an ensemble a search finds a near row, and proves nothing.
+// The nearest row of another class. A number is measured in standard deviations, and another choice counts 1. With
+// given choices, the answer is exact for a single model of two classes: each class is a union of polyhedra, and the row is projected
+// onto each. For all others a search finds a near row, and proves nothing.
 
 // Least squares with u >= 0 by an active set (Lawson and Hanson), from the normal equations: G u = q.
 function nonNegative(G, q) {
@@ -97,17 +97,21 @@ function nearestExact(model, now, free) {
 }
 
 function flipped(model, z, now) {
-  return (model.decide(model.scores(z)).decision >= 0 ? 1 : 0) !== now.class;
+  return model.decide(model.scores(z)).class !== now.class;
 }
 
-// A near row of the other class for an ensemble: from several directions, repeated projection onto the boundary around
+// A near row of another class: from several directions, repeated projection onto the boundary around
 // the best row so far.
 function nearestSearch(model, now, free) {
-  const sign = now.class === 1 ? -1 : 1;
+  // With two classes the decision has to reach 0 from below or above; with more the lead of the class has to vanish.
+  const sign = model.two && now.class === 0 ? 1 : -1;
   const usable = (vector) => vector.map((value, f) => (free[f] ? sign * value : 0));
   const directions = [usable(now.gradient)];
   for (let m = 0; m < model.weights.length && directions.length < 24; m++) {
-    directions.push(usable([...model.slopesOf(m, now.active)]));
+    if (model.two) directions.push(usable([...model.slopesOf(m, now.active)]));
+    else for (let k = 0; k < model.classes.length; k++) {
+      if (k !== now.class) directions.push(usable([...model.slopesOf(m, now.active, now.class, k)]));
+    }
   }
   free.forEach((may, f) => {
     if (may && directions.length < 80) for (const way of [1, -1]) directions.push(now.z.map((_, g) => (f === g ? way : 0)));
@@ -117,8 +121,8 @@ function nearestSearch(model, now, free) {
     let at = crossing(model, now, direction);
     for (let round = 0; at !== null && round < 12; round++) {
       if (best === null || at.distance < best.distance) best = at;
-      const {decision, active, taus} = model.decide(model.scores(at.z));
-      const normal = usable(model.gradient(active, taus));
+      const {decision, gradient} = model.lead(model.decide(model.scores(at.z)), now.class);
+      const normal = usable(gradient);
       const square = normal.reduce((sum, value) => sum + value * value, 0);
       if (square < 1e-20) break;
       // The nearest point of the boundary, if the model were affine everywhere as it is around `at`.
@@ -151,7 +155,7 @@ function crossing(model, now, direction) {
 }
 
 function isSingle(model) {
-  return model.weights.length === 1 && model.signs.length === 2 && (!model.clipped || Math.abs(model.threshold) < model.weights[0]);
+  return model.two && model.weights.length === 1 && model.nMaxima === 2 && (!model.clipped || Math.abs(model.threshold) < model.weights[0]);
 }
 
 // The most pairs of changed choices that are tried, and after how many searches an ensemble tries no further choice.
@@ -181,7 +185,7 @@ function nearest(model, cells, free) {
   let best = null, searches = 0;
   const offer = (row, z, distance) => { if (best === null || distance < best.distance) best = {cells: row, z, distance}; };
   for (const {row, count, at, done} of rows) if (done) offer(row, at.z, Math.sqrt(count));
-  // Rows that are nearly of the other class come first: an ensemble has time for few searches.
+  // Rows that are nearly of another class come first: a search has time for few searches.
   const open = rows.filter(({done}) => !done).sort((a, b) => a.count - b.count || Math.abs(a.at.decision) - Math.abs(b.at.decision));
   for (const {row, count, at} of open) {
     if (!numbers.some(Boolean) || (best !== null && Math.sqrt(count) >= best.distance)) continue;

@@ -76,7 +76,8 @@ function show() {
   const now = model.answer(cells);
   const name = find("class");
   name.textContent = classes[now.class];
-  name.className = now.class ? "second" : "first";
+  name.className = !model.two || now.class ? "second" : "first";
+  if (!model.two) nameClasses([classes[now.rival], classes[now.class]]);
   find("probability").textContent = now.probability === null ? "not available" : `${(100 * now.probability).toFixed(1)} %`;
   find("decision").textContent = shown(now.decision);
   find("bias").textContent = shown(now.bias);
@@ -97,9 +98,10 @@ function show() {
 function showCounterfactual() {
   const now = model.answer(cells), free = controls.map((control) => control.lock.checked && !control.lock.disabled);
   near = nearest(model, cells, free);
-  const other = classes[1 - now.class], table = find("changes");
+  const table = find("changes");
   table.replaceChildren();
   find("apply").disabled = near === null;
+  const other = near !== null ? classes[model.answer(near.cells).class] : model.two ? classes[1 - now.class] : "another class";
   if (near === null) {
     find("counterfactual").textContent = `No change of the ticked features was found that gives ${other}.`;
   } else {
@@ -135,7 +137,8 @@ function drawMap() {
   const across = Number(find("across").value), up = Number(find("up").value);
   const axes = [axisOf(across), axisOf(up)], styles = getComputedStyle(document.documentElement);
   const colour = (name) => styles.getPropertyValue(name).trim();
-  const shades = ["--first-soft", "--second-soft", "--first", "--second"].map((name) => rgb(colour(name)));
+  const shades = model.two ? ["--first-soft", "--second-soft", "--first", "--second"].map((name) => rgb(colour(name)))
+    : [0.55, 1].flatMap((strength) => classes.map((_, k) => hue(k).map((value) => 235 + strength * (value - 235))));
   const z = model.scaled(cells), base = model.scores(z), F = model.nFeatures;
   const columnsOf = GRID, rowsOf = Math.round((GRID * canvas.height) / canvas.width);
   const image = new ImageData(columnsOf, rowsOf), kinds = new Array(columnsOf * rowsOf);
@@ -157,10 +160,10 @@ function drawMap() {
     const above = across === up ? none : added(up, valueAt(axes[1], 1 - (row + 0.5) / rowsOf));
     for (let column = 0; column < columnsOf; column++) {
       for (let p = 0; p < model.nPieces; p++) scores[p] = base[p] + right[column][p] + above[p];
-      const {decision, active} = model.decide(scores), at = row * columnsOf + column;
-      const side = decision >= 0 ? 1 : 0, strength = Math.min(1, Math.abs(decision)) * 0.75;
+      const {decision, active, class: side} = model.decide(scores), at = row * columnsOf + column;
+      const strength = Math.min(1, Math.abs(decision)) * 0.75;
       kinds[at] = isSingle(model) ? active[0] * model.nPieces + active[1] : side;
-      for (let k = 0; k < 3; k++) image.data[4 * at + k] = shades[side][k] + strength * (shades[side + 2][k] - shades[side][k]);
+      for (let k = 0; k < 3; k++) image.data[4 * at + k] = shades[side][k] + strength * (shades[side + classes.length][k] - shades[side][k]);
       image.data[4 * at + 3] = 255;
     }
   }
@@ -192,6 +195,16 @@ function drawMap() {
   circle(cells, true);
 }
 
+// The colour of one of more than two classes, all equally bright.
+function hue(k) {
+  return [0, 1, 2].map((part) => 130 + 95 * Math.cos(2 * Math.PI * (k / classes.length - part / 3)));
+}
+
+function nameClasses(names) {
+  for (const [k, name] of ["first", "second"].entries())
+    document.querySelectorAll(`span.${name}, b.${name}`).forEach((span) => { span.textContent = names[k]; });
+}
+
 function rgb(text) {
   const value = parseInt(text.slice(1).length === 3 ? [...text.slice(1)].map((c) => c + c).join("") : text.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
@@ -203,10 +216,13 @@ function showRule() {
   const slopes = now.gradient.map((value, f) => value / model.features[f].scale);
   const raw = model.rawFeatures(cells);
   const constant = now.decision - slopes.reduce((sum, slope, f) => sum + slope * raw[f], 0);
-  const voting = now.taus.filter((tau) => !model.clipped || Math.abs(tau) <= 1).length;
+  const voting = model.two ? now.taus.filter((tau) => !model.clipped || Math.abs(tau) <= 1).length
+    : now.votes.filter((votes) => !model.shared || Math.max(...votes) < 1).length;
   const members = model.weights.length > 1
-    ? ` ${voting} of ${model.weights.length} members decide with their value here; the others vote with 1 or −1.` : "";
-  find("rule-text").textContent = `Around this row the decision value is exactly this sum; at 0 or above the class is ${classes[1]}.${members}`;
+    ? ` ${voting} of ${model.weights.length} members decide with their value here; the others have a whole vote.` : "";
+  const meaning = model.two ? `the decision value is exactly this sum; at 0 or above the class is ${classes[1]}.`
+    : `the lead of ${classes[now.class]} over ${classes[now.rival]} is exactly this sum; below 0 the class is another one.`;
+  find("rule-text").textContent = `Around this row ${meaning}${members}`;
   table.replaceChildren(element("tr", {}, ...["feature", "per unit", "value", "product"].map((text) => element("th", {textContent: text}))));
   const order = [...slopes.keys()].filter((f) => slopes[f] !== 0);
   order.sort((f, g) => Math.abs(now.gradient[g]) - Math.abs(now.gradient[f]));
@@ -241,8 +257,9 @@ function showPieces() {
 function oneOf(values) { return values[Math.floor(Math.random() * values.length)]; }
 
 function start() {
-  for (const [k, name] of ["first", "second"].entries())
-    document.querySelectorAll(`span.${name}, b.${name}`).forEach((span) => { span.textContent = classes[k]; });
+  if (model.two) nameClasses(classes);
+  else find("legend").append(...classes.flatMap((name, k) => [
+    element("b", {textContent: "■ ", style: `color:rgb(${hue(k).join()})`}), `${name} `]));
   find("controls").append(...columns.map((_, f) => makeControl(f)));
   const importance = columns.map((column, c) => model.offsets.reduce((sum, _, p) => sum + Math.abs(model.slopes[p * model.nFeatures + model.firstFeature(c)]), 0) - (isNominal(c) ? 1e9 : 0));
   const order = [...importance.keys()].sort((f, g) => importance[g] - importance[f]);
