@@ -49,7 +49,7 @@ def program(served: ServedModel) -> Program:
         steps,
         columns=read,
         features=[Feature(name, *step, *numbers) for name, step, numbers in zip(names, made, scaling)],
-        reading=READING._replace(letters=_letters(read)),
+        reading=reading_of(read),
         link=steps.link if is_calibrated(served.model) else _link(served),
     )
 
@@ -94,13 +94,13 @@ def _terms(column: Text) -> list[Term]:
     return found
 
 
-def _letters(columns: Sequence[Column]) -> Letters:
-    """What the characters of the terms are compared with."""
+def reading_of(columns: Sequence[Column]) -> Reading:
+    """How the cells of columns are read; with texts, also what the characters of their terms are compared with."""
     used = {letter for column in columns for term in column.terms for letter in term.text}
     if not used:
-        return Letters({}, [])
+        return READING
     same = {character: letter for character, letter in words.folded_characters().items() if letter in used}
-    return Letters(same, [*words.UNSPACED, *words.SELECTORS])
+    return READING._replace(letters=Letters(same, [*words.UNSPACED, *words.SELECTORS]))
 
 
 def _link(served: ServedModel) -> ProgramLink | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import numpy as np
 import onnxruntime
@@ -13,6 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
 from ldep.export import NotExportable, to_c, to_onnx
+from ldep.export._onnx_model import ROWS, Graph
+from ldep.export._onnx_texts import add_terms
+from ldep_pipeline.commands.drift import DriftCheck
+from ldep_pipeline.data import cells
 from ldep_pipeline.data.cells import words
 from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.data.kinds import decide
@@ -20,8 +25,9 @@ from ldep_pipeline.encoding import columns
 from ldep_pipeline.encoding.columns import Text
 from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.server import request_format
-from ldep_pipeline.serving.portable import program
+from ldep_pipeline.serving.portable import program, reading_of, steps_of
 from ldep_pipeline.serving.served_model import ServedModel
+from ldep_pipeline.serving.training_profile import profile_of
 from tests.support import tickets
 from tests.support.encoders import encoder_for
 from tests.support.prose import PROSE
@@ -152,6 +158,56 @@ def test_onnx_reads_texts_as_python_does(n_classes):
         np.testing.assert_allclose(answers["decision"], model.score(X)[1], rtol=0, atol=1e-11)
         np.testing.assert_allclose(answers["contributions"], explanation.contributions, rtol=0, atol=1e-11)
         assert answers["label"].tolist() == [model.classes[number] for number in model.class_numbers(X)]
+
+
+LETTERS = [
+    *"aAbBcC éÉßẞſKÅİıΣσςжЖ0 9_-'.,\n",
+    "\u00a0",
+    "订",
+    "单",
+    "カ",
+    "ｶ",
+    "ก",
+    "่",
+    "🙂",
+    "❤",
+    "\ufe0f",
+    "\u200d",
+    "म",
+    "ि",
+]
+LETTERS += ["½", "Ⅷ", "ⅷ", "Ǆ", "ﬁ", "\U00010400", "\U00010428", "가", "ᄀ", "ᅡ", "\u0301"]
+
+
+def test_onnx_finds_the_terms_of_any_composed_text():
+    """Words, parts and symbols in all companies; a cell that is a number is written as usual in Python only."""
+    generator = np.random.default_rng(0)
+    texts = ["".join(generator.choice(LETTERS, size=size)) for size in generator.integers(0, 14, 1000)]
+    texts = [unicodedata.normalize("NFC", text) for text in texts]
+    texts = [text for text in texts if not isinstance(cells.read(text), float)]
+    known = Text("x", tuple(term.text for term in words.frequent(texts, [1] * len(texts), len(texts), 300)))
+    column, _ = steps_of(known)
+    graph = Graph()
+    found = add_terms(graph, graph.input("texts", np.dtype(object), [ROWS, 1]), column, reading_of([column]))
+    graph.output(found, "found", np.float64, [ROWS, len(known.terms)])
+    content = graph.model("terms", "", {}).SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    (answers,) = session.run(None, {"texts": np.array(texts, dtype=object)[:, None]})
+    np.testing.assert_array_equal(answers, known.codes(pd.Series(texts, dtype=object)))
+    assert np.isnan(answers).any()
+    assert 0.01 < np.nanmean(answers) < 0.5
+
+
+def test_texts_about_something_else_have_drifted():
+    frame, encoder = fitted()
+    check = DriftCheck(encoder, profile_of(encoder, frame))
+    check.add(tickets.table(200, seed=9)[["body"]])
+    (same,) = check.result()
+    assert not [reason for reason in same.reasons if "known words" in reason]
+    check = DriftCheck(encoder, profile_of(encoder, frame))
+    check.add(pd.DataFrame({"body": [f"Lorem ipsum dolor sit amet {number}" for number in range(200)]}))
+    (other,) = check.result()
+    assert "known words" in other.reasons[0]
 
 
 def test_c_and_the_page_say_that_they_cannot_read_texts():
