@@ -44,7 +44,7 @@ def choose(X: np.ndarray, y: np.ndarray) -> tuple[dict, float]:
     scores: dict[int, list[float]] = {index: [] for index in range(len(SETTINGS))}
     for train, test in splits:
         for index in scores:
-            model = LDEPClassifier(**SETTINGS[index], n_init=1, random_state=0).fit(X[train], y[train])
+            model = LDEPClassifier(**SETTINGS[index], loss="hinge", random_state=0).fit(X[train], y[train])
             scores[index].append(model.score(X[test], y[test]))
         best = max(np.mean(values) for values in scores.values())
         scores = {index: values for index, values in scores.items() if np.mean(values) >= best - BEHIND}
@@ -60,7 +60,7 @@ def outer(name: str, number: int) -> dict:
         started = time.process_time()
         setting, inner = choose(part.X, part.y)
         tuned = time.process_time()
-        single = LDEPClassifier(**setting, random_state=0).fit(part.X, part.y)
+        single = LDEPClassifier(**setting, loss="hinge", random_state=0).fit(part.X, part.y)
         fitted = time.process_time()
         self_tuning = LDEPClassifierCV(random_state=0).fit(part.X, part.y)
         self_tuning_fitted = time.process_time()

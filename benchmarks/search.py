@@ -29,7 +29,7 @@ from ldep_pipeline.fitting.training_data import Partition, TrainingData
 
 FOLD = 0
 LARGEST = 16_000  # cells of a problem
-PARAMS = {"n_init": 2, "tol": 1e-3, "solver": "anneal"}
+PARAMS = {"loss": "hinge", "n_init": 2, "tol": 1e-3, "solver": "anneal"}
 ALPHA = {"low": 1e-8, "high": 100.0, "log": True}
 PENALTY = {"choices": ["norm", "variance"]}
 # What params.yaml had before: two numbers of pieces out of five, and 18 settings to try first.

@@ -25,7 +25,7 @@ from ldep import LDEPClassifier, StreamingLDEPClassifier
 
 ROWS, FEATURES, BATCH = 10_000_000, 8, 100_000
 TEST = 1_000_000
-SETTINGS = {"r1": 5, "r2": 5, "n_init": 1, "random_state": 0}
+SETTINGS = {"r1": 5, "r2": 5, "loss": "hinge", "alpha": "scale", "n_init": 1, "random_state": 0}
 WAYS = {
     "memory": "LDEPClassifier.fit on all rows at once",
     "streamed": "StreamingLDEPClassifier.fit_batches on the Parquet file",

@@ -4,4 +4,4 @@ from ldep import LDEPClassifier
 
 
 def make():
-    return LDEPClassifier(alpha=0, solver="dccp", init="random", n_init=1, random_state=0)
+    return LDEPClassifier(loss="hinge", alpha=0, solver="dccp", init="random", n_init=1, random_state=0)

@@ -63,7 +63,15 @@ class Solver(ABC):
         """Refuse a problem that lacks what the solver needs."""
         for need in self.needs:
             if not need.holds(problem):
-                raise ValueError(f"The solver {type(self).__name__.lower()!r} needs {need.text}. {need.remedy}")
+                raise self._lacking(need)
+
+    def check_loss(self, loss: str) -> None:
+        """Refuse a loss that the solver cannot minimise, before there is a problem."""
+        if loss != "hinge" and HINGE in self.needs:
+            raise self._lacking(HINGE)
+
+    def _lacking(self, need: Need) -> ValueError:
+        return ValueError(f"The solver {type(self).__name__.lower()!r} needs {need.text}. {need.remedy}")
 
     @abstractmethod
     def solve(

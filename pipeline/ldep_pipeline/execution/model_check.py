@@ -118,7 +118,8 @@ def _check_nested_values(estimator: Any) -> None:
         if isinstance(candidate, ldep.LDEPClassifierCV):
             check_grid(candidate.pieces, candidate.alphas, candidate.penalties, candidate.losses)
         if type(candidate).__module__.startswith("ldep.") and hasattr(candidate, "solver_options"):
-            check_options(candidate.solver, candidate.solver_options)
+            solver = check_options(candidate.solver, candidate.solver_options)
+            solver.check_loss(candidate.loss)
 
 
 def _inside(value: Any, space: Space) -> bool:

@@ -129,3 +129,7 @@ def test_exact_methods_take_two_classes_and_the_hinge_only(solver):
         solver.check(many_class_problem(0, 0.1))
     with pytest.raises(ValueError, match=r"needs loss='hinge', and the loss is another one\. Pass loss='hinge'"):
         solver.check(noisy_problem(0, 0.1, loss="logistic"))
+    with pytest.raises(ValueError, match=r"needs loss='hinge'"):
+        solver.check_loss("logistic")
+    solver.check_loss("hinge")
+    Anneal().check_loss("logistic")

@@ -30,7 +30,7 @@ def exact(seconds: float) -> dict[str, Any]:
     """A tuned ℓ-DEP by exact CCP, whatever the study chooses."""
     return {
         "class": "ldep.LDEPClassifier",
-        "params": {"r1": 2, "r2": 2, "n_init": 1},
+        "params": {"r1": 2, "r2": 2, "loss": "hinge"},
         "search": {"alpha": {"low": 0.1, "high": 1.0}, "solver": {"choices": ["ccp", "anneal"]}},
         "budget": {"seconds": seconds, "instead": {"solver": "anneal"}},
     }
@@ -76,7 +76,7 @@ def test_beyond_the_budget_the_other_parameters_replace_chosen_ones():
     assert models.settings_for(entry, chosen, 100, 5) == {
         "r1": 2,
         "r2": 2,
-        "n_init": 1,
+        "loss": "hinge",
         "alpha": 0.5,
         "solver": "anneal",
     }

@@ -35,7 +35,7 @@ def test_the_solver_is_that_of_the_cross_validation(trained_project):
     seconds = (ccp_seconds(inside, features, 2, 2) + ccp_seconds(len(rows.X), features, 2, 2)) / 2
     entry = {
         "class": "ldep.LDEPClassifier",
-        "params": {"r1": 2, "r2": 2, "solver": "ccp"},
+        "params": {"r1": 2, "r2": 2, "loss": "hinge", "solver": "ccp"},
         "budget": {"seconds": seconds, "instead": {"solver": "anneal"}},
     }
     values = {"datasets": [NAME], "own_data": {NAME: {"path": "x.csv", "target": "sold"}}}

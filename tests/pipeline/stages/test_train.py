@@ -236,7 +236,7 @@ def test_a_self_tuning_model_uses_one_process_and_the_same_numbers_whatever_its_
 def test_exact_ccp_within_the_budget_and_the_other_solver_beyond(root):
     entry = {
         "class": "ldep.LDEPClassifier",
-        "params": {"r1": 2, "r2": 2, "alpha": 0.0, "n_init": 1, "solver": "ccp", "solver_options": {"n_kicks": 0}},
+        "params": {"r1": 2, "r2": 2, "loss": "hinge", "alpha": 0.0, "solver": "ccp", "solver_options": {"n_kicks": 0}},
         "budget": {"seconds": 10.0, "instead": {"solver": "anneal", "solver_options": None}},
     }
     train.run("tiny", tiny.checked(models=["paper"], classifiers={"paper": entry}))
@@ -422,6 +422,16 @@ def test_a_wrong_key_or_value_is_named(sections, message):
             },
             "has no option 'bogus'",
         ),
+        ({"class": "ldep.LDEPClassifier", "params": {"solver": "ccp"}}, "The solver 'ccp' needs loss='hinge'"),
+        (
+            {
+                "class": "ldep.DEPClassifier",
+                "search": {"loss": {"choices": ["hinge", "logistic"]}},
+                "params": {"solver": "ccp"},
+            },
+            "classifiers.svc.search.loss: The solver 'ccp' needs loss='hinge'",
+        ),
+        ({"class": "ldep.LDEPClassifierCV", "params": {"losses": ["hinge", "log"]}}, "losses: 'log' is not one of"),
         ({"class": "ldep.LDEPClassifierCV", "params": {"pieces": [[2, 2], 3]}}, "pieces: 3 is not a pair (r1, r2)"),
         (
             {
@@ -555,4 +565,5 @@ def test_every_model_of_the_project_can_be_built():
     assert set(values.models) <= set(values.classifiers)
     paper = values.classifiers["ldep_paper"].params
     assert (paper["r1"], paper["r2"], paper["alpha"], paper["init"]) == (10, 10, 0, "random_features")
+    assert paper["loss"] == "hinge"
     assert np.isclose(values.tuning.behind, 0.01)
