@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import requests
 
-from ldep_pipeline.commands import export, score
+from ldep_pipeline.commands import explore, export, score
 from ldep_pipeline.common.errors import UserError
 from tests.support import registered, servers, tickets
 from tests.support.own_project import make
@@ -79,4 +79,6 @@ def test_a_model_of_texts_is_exported_as_onnx_only(project, tmp_path):
         export.run(MODEL, tmp_path / "model.onnx")
         with pytest.raises(UserError, match="The column 'subject' is a text, which only ONNX can read"):
             export.run(MODEL, tmp_path / "model.h")
-    assert not (tmp_path / "model.h").exists()
+        with pytest.raises(UserError, match="cannot be explored: The column 'subject' is a text"):
+            explore.run(MODEL, tmp_path / "model.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
