@@ -19,8 +19,9 @@ from ldep import (
 
 ESTIMATORS = [
     LDEPClassifier(),
-    LDEPClassifierCV(pieces=[(3, 3), (1, 1)], alphas=[0.1, 1.0], cv=3),
-    LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1, 1.0], cv=3, ensemble=False),
+    # The default grid, made small: it is searched in each of the checks.
+    LDEPClassifierCV(pieces=[(3, 3), (1, 1)], alphas=[0.1, 1.0], cv=2),
+    LDEPClassifierCV(pieces=[(3, 3)], alphas=[1.0], penalties=["norm"], losses=["hinge"], cv=2, ensemble=False),
     DilationPerceptron(),
     ErosionPerceptron(),
     DEPClassifier(),

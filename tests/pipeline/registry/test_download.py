@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import pickle
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +23,7 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config import params
 from ldep_pipeline.registry import download, signatures
 from ldep_pipeline.stages import register
-from tests.support import registered, servers
+from tests.support import forked, registered, servers
 from tests.support.registered import stored_files
 
 NAME, MODEL = registered.NAME, registered.MODEL
@@ -214,13 +212,11 @@ def test_a_lost_or_damaged_database_is_reported(tmp_path, command, content):
     database = tmp_path / "mlflow.db"
     if content is not None:
         database.write_bytes(content)
-    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    program = [sys.executable, "-m", "ldep_pipeline.commands.main", *command]
-    done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stdout
+    done = forked.run(tmp_path, "ldep", *command)
+    assert done.code == 1, done.text
     expected = {None: "mlflow.db does not exist; run this in the project's folder", b"": f"there is no model {URI}"}
-    assert expected.get(content, f"{URI} cannot be read from ") in done.stderr
-    assert "Traceback" not in done.stderr
+    assert expected.get(content, f"{URI} cannot be read from ") in done.text
+    assert "Traceback" not in done.text
     assert database.exists() == (content is not None)
 
 
