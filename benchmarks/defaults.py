@@ -28,7 +28,7 @@ from benchmarks.classifiers import (
     SVM,
     TUNED,
 )
-from benchmarks.collection.problems import CLASSES, FOLDS, LARGEST, SOURCES, TABLES, Problem, copies, problems
+from benchmarks.collection.problems import CLASSES, LARGEST, SOURCES, TABLES, Problem, copies, problems
 from benchmarks.report import FOLDER, Report
 
 CELLS = FOLDER / "defaults-cells.csv"
@@ -46,7 +46,7 @@ TUNED_RIVALS, TUNED_TIME = (CATBOOST, LIGHTGBM, HIST), (MLP, 3.0)
 def run(
     classes: tuple[int, ...] = CLASSES, models: tuple[str, ...] = MODELS, cells: Path = CELLS, n_jobs: int = 1
 ) -> Report:
-    """Measure what is not in the file yet, and compare all models of which the file has every cell.
+    """Measure what is not in the file yet, and compare all models that the file has.
 
     Parameters
     ----------
@@ -61,18 +61,19 @@ def run(
     """
     report = Report("defaults", "Estimators with their defaults on the development collection")
     for number in classes:
-        measured = [model for model in models if number > 2 or model != ONE_VERSUS_REST]
-        cells_of.measure(problems(number).items(), measured, cells, n_jobs)
+        wanted = [model for model in models if number > 2 or model != ONE_VERSUS_REST]
+        cells_of.measure(problems(number).items(), wanted, cells, n_jobs)
     known = cells_of.read(cells)
     summaries, comparisons, accuracies = [], [], []
     for number in CLASSES:
-        by_problem = means(known, problems(number), number)
-        if by_problem["accuracy"].empty:
+        by_fold = measured(known, problems(number), number)
+        if by_fold["accuracy"].empty:
             continue
-        summaries.append(summary(by_problem, number))
-        comparisons.append(comparison(by_problem, number, originals(problems(number))))
-        accuracies.append(by_problem["accuracy"].round(2).reset_index().assign(classes=number))
-        claims(report, by_problem, number)
+        summaries.append(summary(by_fold, number))
+        comparisons.append(comparison(by_fold, number, originals(problems(number))))
+        means = by_fold["accuracy"].groupby(level="problem", sort=False).mean()
+        accuracies.append(means.round(2).reset_index().assign(classes=number))
+        claims(report, by_fold, number)
     report.table("models", pd.concat(summaries))
     report.table("differences", pd.concat(comparisons))
     report.table("tables", tables({number: problems(number) for number in CLASSES}))
@@ -85,7 +86,8 @@ def run(
         "these problems."
     )
     report.note(
-        "`models` has means over the problems. ROC AUC and average precision with more than two classes are means over "
+        "`models` has means over the problems, and the number of folds that were measured. A difference is that on the "
+        "folds that both models have. ROC AUC and average precision with more than two classes are means over "
         "the classes, each against the others. `seconds` are CPU seconds of one thread in all fits, `time_of_mlp` is "
         "the median over the problems of the time divided by the MLP's. `differences` has our estimator minus the "
         "other model with standard errors over the problems, wins and losses in accuracy, and the median ratio of the "
@@ -96,27 +98,28 @@ def run(
     return report
 
 
-def means(cells: pd.DataFrame, chosen: dict[str, Problem], number: int) -> dict[str, pd.DataFrame]:
-    """Per measure: one row per problem, one column per model that has been measured on every fold of each."""
+def measured(cells: pd.DataFrame, chosen: dict[str, Problem], number: int) -> dict[str, pd.DataFrame]:
+    """Per measure: one row per problem and fold, one column per model; NaN in folds that a model has not finished."""
     cells = cells[(cells["classes"] == number) & cells["problem"].isin(chosen)]
-    count = cells.groupby("model")["fold"].size()
-    complete = [model for model in MODELS if count.get(model, 0) == FOLDS * len(chosen)]
-    cells = cells[cells["model"].isin(complete)]
+    finished = cells.groupby(["model", "fold"])["problem"].transform("size") == len(chosen)
+    cells = cells[finished]
+    models = [model for model in MODELS if model in set(cells["model"])]
     return {
-        column: cells.pivot_table(index="problem", columns="model", values=column, dropna=False).reindex(
-            index=list(chosen), columns=complete
-        )
+        column: cells.pivot_table(index=["problem", "fold"], columns="model", values=column, dropna=False)
+        .reindex(index=list(chosen), level="problem")
+        .reindex(columns=models)
         for column in (*MEASURES, "cpu_seconds")
     }
 
 
-def summary(by_problem: dict[str, pd.DataFrame], number: int) -> pd.DataFrame:
+def summary(by_fold: dict[str, pd.DataFrame], number: int) -> pd.DataFrame:
     """One row per model, best mean accuracy first."""
-    seconds = by_problem["cpu_seconds"]
-    table = pd.DataFrame({"classes": number} | {column: by_problem[column].mean() for column in MEASURES})
-    table["seconds"] = FOLDS * seconds.sum()
+    seconds = by_fold["cpu_seconds"]
+    folds = seconds.notna().groupby(level="fold").any().sum()
+    means = {column: by_fold[column].groupby(level="problem").mean().mean() for column in MEASURES}
+    table = pd.DataFrame({"classes": number, "folds": folds} | means | {"seconds": seconds.sum()})
     if MLP in seconds:
-        table["time_of_mlp"] = seconds.div(seconds[MLP], axis=0).median()
+        table["time_of_mlp"] = [time_ratio(by_fold, model, MLP) for model in table.index]
     return table.rename_axis("model").reset_index().sort_values("accuracy", ascending=False)
 
 
@@ -125,49 +128,58 @@ def originals(chosen: dict[str, Problem]) -> list[str]:
     return [name for name, problem in chosen.items() if copies(problem) <= COPIED]
 
 
-def comparison(by_problem: dict[str, pd.DataFrame], number: int, without_copies: list[str]) -> pd.DataFrame:
+def comparison(by_fold: dict[str, pd.DataFrame], number: int, without_copies: list[str]) -> pd.DataFrame:
     """One row per pair of one of our estimators and another model."""
     rows = []
-    models = by_problem["accuracy"].columns
+    models = by_fold["accuracy"].columns
     for ours in [model for model in OURS if model in models]:
         for other in models.drop(ours):
             row = {"classes": number, "model": ours, "other": other}
             for column in ("accuracy", "log_loss", "auc"):
-                row[column], row[f"{column}_error"] = difference(by_problem[column], ours, other)
-            few = difference(by_problem["accuracy"].loc[without_copies], ours, other)
+                row[column], row[f"{column}_error"] = difference(by_fold[column], ours, other)
+            few = difference(by_fold["accuracy"].loc[without_copies], ours, other)
             row["accuracy_without_copies"], row["accuracy_without_copies_error"] = few
-            gain = by_problem["accuracy"][ours] - by_problem["accuracy"][other]
-            row |= {"wins": int(gain.gt(1e-9).sum()), "losses": int(gain.lt(-1e-9).sum())}
-            rows.append(row | {"time_ratio": time_ratio(by_problem, ours, other)})
+            gain = paired(by_fold["accuracy"], ours, other).diff(axis=1)[other]
+            row |= {"wins": int(gain.lt(-1e-9).sum()), "losses": int(gain.gt(1e-9).sum())}
+            rows.append(row | {"time_ratio": time_ratio(by_fold, ours, other)})
     return pd.DataFrame(rows)
+
+
+def paired(table: pd.DataFrame, ours: str, other: str) -> pd.DataFrame:
+    """The means of two models per problem, over the folds that both have finished."""
+    pair = pd.DataFrame({ours: table[ours], other: table[other]})
+    return pair.dropna().groupby(level="problem", sort=False).mean()
 
 
 def difference(table: pd.DataFrame, ours: str, other: str) -> tuple[float, float]:
     """The mean difference over the problems, and its standard error."""
-    gaps = table[ours] - table[other]
+    means = paired(table, ours, other)
+    gaps = means[ours] - means[other]
     return float(gaps.mean()), float(gaps.std() / np.sqrt(len(gaps)))
 
 
-def time_ratio(by_problem: dict[str, pd.DataFrame], ours: str, other: str) -> float:
-    return float((by_problem["cpu_seconds"][ours] / by_problem["cpu_seconds"][other]).median())
+def time_ratio(by_fold: dict[str, pd.DataFrame], ours: str, other: str) -> float:
+    seconds = paired(by_fold["cpu_seconds"], ours, other)
+    return float((seconds[ours] / seconds[other]).median())
 
 
-def claims(report: Report, by_problem: dict[str, pd.DataFrame], number: int) -> None:
-    """Compare our estimators with what they should reach; a model without all cells is not compared."""
-    models = set(by_problem["accuracy"].columns)
+def claims(report: Report, by_fold: dict[str, pd.DataFrame], number: int) -> None:
+    """Compare our estimators with what they should reach; a model without cells is not compared."""
+    models = set(by_fold["accuracy"].columns)
 
     def lead(ours: str, rivals: tuple[str, ...], column: str) -> None:
-        found = by_problem[column][[ours, *(rival for rival in rivals if rival in models)]].dropna(axis=1, how="all")
-        if ours not in found or len(found.columns) == 1:
+        table = by_fold[column]
+        found = [rival for rival in rivals if rival in models and table[rival].notna().any()]
+        if not found or not table[ours].notna().any():
             return
-        gains = (BETTER[column] * found.rsub(found[ours], axis=0)).mean().drop(ours)
-        name = column.replace("_", " ")
-        text = f"{number} classes, {ours}: mean {name} better than that of {gains.idxmin()}, the best of the others, by"
-        report.claim(text, float(gains.min()), "> 0", bool(gains.min() > 0))
+        gains = {rival: BETTER[column] * difference(table, ours, rival)[0] for rival in found}
+        best, name = min(gains, key=gains.__getitem__), column.replace("_", " ")
+        text = f"{number} classes, {ours}: mean {name} better than that of {best}, the best of the others, by"
+        report.claim(text, gains[best], "> 0", gains[best] > 0)
 
     def time(ours: str, other: str, limit: float) -> None:
         if other in models:
-            ratio = time_ratio(by_problem, ours, other)
+            ratio = time_ratio(by_fold, ours, other)
             text = f"{number} classes, {ours}: time divided by that of {other}, median"
             report.claim(text, ratio, f"<= {limit:g}", ratio <= limit)
 

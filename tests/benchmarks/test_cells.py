@@ -96,20 +96,25 @@ def measured(differences: dict[str, float]) -> pd.DataFrame:
     )
 
 
-def test_a_model_is_compared_only_if_all_its_cells_are_measured():
+def test_models_are_compared_on_the_folds_that_both_have_finished():
     table = measured({SINGLE: 1.0, MLP: 0.0, LIGHTGBM: 0.5})
-    unfinished = table[(table["model"] != LIGHTGBM) | (table["fold"] > 0)]
-    by_problem = defaults.means(unfinished, {"a": problem(2), "b": problem(2)}, 2)
-    assert by_problem["accuracy"].columns.tolist() == [SINGLE, MLP]
-    row = defaults.comparison(by_problem, 2, ["b"]).iloc[0]
-    assert (row["other"], row["accuracy"], row["accuracy_error"], row["wins"], row["losses"]) == (MLP, 1, 0, 2, 0)
-    assert row["time_ratio"] == pytest.approx(1.5)
+    lightgbm = table["model"] == LIGHTGBM
+    table.loc[(table["model"] == SINGLE) & (table["fold"] == 0), "accuracy"] += 100
+    table = table[~lightgbm | (table["fold"] > 1) | ((table["fold"] == 1) & (table["problem"] == "a"))]
+    by_fold = defaults.measured(table, {"a": problem(2), "b": problem(2)}, 2)
+    assert by_fold["accuracy"][LIGHTGBM].dropna().index.unique("fold").tolist() == [2, 3, 4]
+    rows = defaults.comparison(by_fold, 2, ["b"]).set_index("other")
+    assert (rows.loc[MLP, "accuracy"], rows.loc[LIGHTGBM, "accuracy"]) == (pytest.approx(21), pytest.approx(0.5))
+    assert rows.loc[LIGHTGBM, ["accuracy_error", "wins", "losses"]].tolist() == [0, 2, 0]
+    assert rows.loc[MLP, "time_ratio"] == pytest.approx(1.5)
+    folds = defaults.summary(by_fold, 2).set_index("model")["folds"]
+    assert folds.to_dict() == {SINGLE: 5, MLP: 5, LIGHTGBM: 3}
 
 
 def test_a_target_that_is_missed_is_reported():
     report = Report("defaults", "Defaults")
-    by_problem = defaults.means(measured({SINGLE: 1.0, MLP: 0.0}), {"a": problem(2), "b": problem(2)}, 2)
-    defaults.claims(report, by_problem, 2)
+    by_fold = defaults.measured(measured({SINGLE: 1.0, MLP: 0.0}), {"a": problem(2), "b": problem(2)}, 2)
+    defaults.claims(report, by_fold, 2)
     assert [claim[-1].text for claim in report.claims] == ["yes", "no"]
 
 
