@@ -26,6 +26,7 @@ from benchmarks.classifiers import (
     TUNED,
 )
 from benchmarks.collection import rare
+from benchmarks.collection.problems import FOLDS
 from benchmarks.defaults import difference
 from benchmarks.report import FOLDER, Report
 
@@ -36,7 +37,7 @@ CONSTANT = 1e-6  # range of the scores on a test part below which they say nothi
 
 
 def run(models: tuple[str, ...] = MODELS, cells: Path = CELLS, n_jobs: int = 1) -> Report:
-    """Measure what is not in the file yet, and compare all models that it has.
+    """Measure what is not in the file yet, and compare all models that it has on every fold.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ def run(models: tuple[str, ...] = MODELS, cells: Path = CELLS, n_jobs: int = 1) 
     cells_of.measure(problems.items(), models, cells, n_jobs)
     known = cells_of.read(cells)
     known = known[known["problem"].isin(problems) & known["model"].isin(MODELS)]
+    known = known[known.groupby("model")["fold"].transform("size") == FOLDS * len(problems)]
     table = summary(known)
     precision = known.pivot_table(index="problem", columns="model", values="average_precision").loc[list(problems)]
     for model in [model for model in OURS[:2] if model in precision]:
