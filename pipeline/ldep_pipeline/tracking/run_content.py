@@ -206,15 +206,15 @@ def description(record: RunRecord, links: Mapping[str, str]) -> str:
     """The text on the page of a run. links: {text: address} of pages that compare it, or what is inside it."""
     rows, features = record.rows.X.shape
     paragraphs = [
+        # First, because the UI folds a long text.
+        " · ".join(f"[{name}]({address})" for name, address in links.items()),
         f"**{record.model}** on **{record.dataset}** ({rows:,} rows, {features} features, from "
-        f"{record.provenance.source}), {record.plan.partition.in_words()}."
+        f"{record.provenance.source}), {record.plan.partition.in_words()}.",
     ]
     name = record.plan.metric
     summaries = [_summary(record, metric) for metric in dict.fromkeys([name, "accuracy"])]
     if any(summaries):
         paragraphs.append(f"{', '.join(filter(None, summaries))}: mean and sample deviation over the folds.")
-    if links:
-        paragraphs.append(" · ".join(f"**[{name}]({address})**" for name, address in links.items()))
     for fold, fit in sorted(record.folds.items()):
         if fit["status"] != "ok":
             paragraphs.append(f"Fold {fold} {fit['status']}: {fit['message']}")

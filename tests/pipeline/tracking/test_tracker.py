@@ -79,3 +79,26 @@ def test_the_commits_of_a_report_are_those_of_this_project(client, root, monkeyp
     reports.client = mlflow.MlflowClient("http://127.0.0.1:9")  # nothing listens there
     with pytest.raises(UserError, match="the tracked runs could not be read: "):
         reports.training_commits(["tiny"])
+
+
+def test_a_version_links_to_the_report_that_describes_it(client, root, tmp_path):
+    reports = runs.ReportRuns(connection.connect("suite", root))
+    (tmp_path / "tiny.html").write_text("<p>the page</p>")
+    (tmp_path / "tiny.card.md").write_text("# the card")
+    run_id = reports.log(tmp_path, "tiny.html", "key", ["a sentence"])
+    assert reports.log(tmp_path, "tiny.html", "key", ["a sentence"]) == run_id
+    assert client.get_run(run_id).info.experiment_id == client.get_experiment_by_name("suite-reports").experiment_id
+    client.create_registered_model("ldep-tiny")
+    client.create_model_version("ldep-tiny", f"file://{tmp_path}")
+    client.update_model_version("ldep-tiny", "1", "What it is.\n\nDecision: why.")
+    for _ in range(2):  # the second report replaces the links of the first
+        reports.link(run_id, "ldep-tiny", 1, "tiny.html", "tiny.card.md")
+        address = f"#/experiments/{reports.reports}/runs/{run_id}/artifacts/tiny"
+        version = client.get_model_version("ldep-tiny", "1")
+        links = f"**[Report]({address}.html)** · **[Model card]({address}.card.md)**"
+        assert version.description == f"{links}\n\nWhat it is.\n\nDecision: why."
+        assert (version.tags["report"], version.tags["model_card"]) == (f"{address}.html", f"{address}.card.md")
+        (tmp_path / "tiny.html").write_text("<p>another page</p>")
+        run_id = reports.log(tmp_path, "tiny.html", "another key", ["a sentence"])
+    client.delete_model_version("ldep-tiny", "1")
+    reports.link(run_id, "ldep-tiny", 1, "tiny.html", "tiny.card.md")  # nothing to link on, and no error

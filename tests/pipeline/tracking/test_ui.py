@@ -22,6 +22,7 @@ import mlflow
 import pytest
 import requests
 from mlflow.entities import Run
+from PIL import Image
 
 from ldep_pipeline.compat import mlflow_ui
 from ldep_pipeline.config import params
@@ -36,6 +37,7 @@ IMAGES = Path(__file__).parents[3] / "docs/images"
 SET, OURS, OTHER = "banana", "ldep", "rbf_svc"
 PATIENCE = 60  # seconds that something on a page may take to come, on a machine with other work
 START = 400  # and the server
+COLOURS = 96  # of a screenshot: a third of the bytes
 TRAINING = "workflowType=machine_learning"
 
 
@@ -135,9 +137,22 @@ def take_screenshot(
         path = folder / f"ui-{name}.png"
         page.mouse.move(0, 0)
         page.screenshot(path=path, animations="disabled")
-        assert path.stat().st_size < 300_000, "the screenshot is too large for the repository"
+        with Image.open(path) as image:
+            small = image.convert("RGB").quantize(COLOURS)
+        small.save(path, optimize=True)
+        assert path.stat().st_size < 150_000, "the screenshot is too large for the repository"
 
     return take
+
+
+@contextlib.contextmanager
+def tall(page: Page) -> Iterator[None]:
+    """A window in which two rows of charts can be seen."""
+    size = page.viewport_size
+    page.set_viewport_size({"width": 1360, "height": 1230})
+    page.wait_for_timeout(3000)  # until the charts are drawn in their new places
+    yield
+    page.set_viewport_size(size)
 
 
 def row_of(page: Page, run_name: str) -> Locator:
@@ -171,6 +186,10 @@ def test_two_ticked_runs_are_compared(page, address, experiment, runs, take_scre
     for model in (OURS, OTHER):
         expect(page.get_by_role("cell", name=f"{SET} · {model}", exact=True)).to_be_attached()
         expect(page.get_by_text(f"{runs[model].data.metrics['accuracy']:.3f}"[:5]).first).to_be_attached()
+    for name in ("r1", "r2"):  # numbers, side by side
+        row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
+        expect(row.get_by_text(runs[OURS].data.params[name], exact=True).first).to_be_attached()
+        row.scroll_into_view_if_needed()
     take_screenshot("compare")
     page.get_by_role("tab", name="Scatter Plot").click()
     expect(page.locator(".js-plotly-plot >> visible=true").first).to_be_visible()
@@ -188,6 +207,56 @@ def test_a_run_tells_what_was_measured_and_chosen(page, address, experiment, run
     expect(page.get_by_role("cell", name=f"{SET}-{OURS}").or_(page.get_by_text(f"{SET}-{OURS}")).first).to_be_attached()
     page.get_by_text(f"{100 * accuracy:.1f} ±").scroll_into_view_if_needed()
     take_screenshot("run")
+
+
+def test_the_trials_of_a_tuned_model_show_which_settings_are_good(
+    page, address, client, experiment, runs, take_screenshot
+):
+    """From the page of the run: its charts need no arranging."""
+    run = runs[OURS]
+    where = f"tags.`mlflow.parentRunId` = '{run.info.run_id}' and tags.`ldep.kind` = 'trial'"
+    trials = client.search_runs([experiment], where)
+    open_page(page, f"{address}/#/experiments/{experiment}/runs/{run.info.run_id}?{TRAINING}")
+    link = page.get_by_role("link", name="The trials that tuned this model")
+    open_page(page, f"{address}/{link.get_attribute('href')}")  # a click would open another tab
+    expect(page.get_by_text(f"{len(trials)} matching runs")).to_be_visible()
+    expect(page.get_by_text("Parallel Coordinates").first).to_be_visible()
+    for axis in ("r1", "r2", "log10_alpha", "inner_score"):
+        expect(page.locator(".parcoords .label").filter(has_text=re.compile(rf"^{axis}$"))).to_be_visible()
+    assert page.locator(".parcoords canvas").count() > 0
+    expect(page.get_by_text("r1 vs. r2 vs. inner_score")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .contour").first).to_be_visible()
+    with tall(page):
+        take_screenshot("trials")
+
+
+def test_the_models_of_one_data_set_are_compared_by_its_metric(page, address, experiment, runs, take_screenshot):
+    view = mlflow_ui.link(experiment, experiment_page.view_of_models(SET), charts=True)
+    open_page(page, f"{address}/{view}")
+    metric = runs[OURS].data.tags["metric"]
+    expect(page.get_by_text(f"fit_cpu_seconds vs. {metric}")).to_be_visible()
+    expect(page.get_by_text("Side by side")).to_be_visible()
+    expect(page.get_by_text("Show differences only")).to_be_visible()
+    best = max(runs.values(), key=lambda run: run.data.metrics["score"])
+    expect(page.get_by_role("gridcell").get_by_role("link").first).to_have_text(best.info.run_name)
+    with tall(page):
+        take_screenshot("dataset")
+
+
+def test_the_scores_of_the_folds_are_drawn_as_boxes(page, address, experiment, runs, take_screenshot):
+    open_page(page, f"{address}/{mlflow_ui.link(experiment, experiment_page.view_of_folds(SET))}")
+    expect(page.get_by_role("columnheader", name="classifier", exact=True).first).to_be_visible()
+    page.get_by_role("checkbox").first.click()  # all of them
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("tab", name="Box Plot").click()
+    for axis, name in (("X-axis:", "classifier"), ("Y-axis:", "accuracy")):
+        page.get_by_role("combobox", name=axis).click()
+        page.get_by_role("option", name=name, exact=True).click()
+    plot = page.locator(".js-plotly-plot >> visible=true").first
+    for model in runs:
+        expect(plot.locator(".xtick text").filter(has_text=re.compile(rf"^{model}$"))).to_be_visible()
+    expect(plot.locator("path.box")).to_have_count(len(runs))
+    take_screenshot("boxes")
 
 
 def test_the_convergence_curve_is_drawn(page, address, experiment, runs, take_screenshot):
