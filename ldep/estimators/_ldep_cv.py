@@ -245,7 +245,8 @@ class LDEPClassifierCV(FittedModelClassifier):
             splits = make_splits(self.cv, sample, self.classes_, fold_seed)
             search = self._cross_validation(sample, splits, plan, start_seed, monotone)
             is_sample = True
-        scoring = Scoring(self.scoring, search.rows, self.classes_)
+        seen = search.rows._replace(X=missing.without_indicators(search.rows.X))
+        scoring = Scoring(self.scoring, seen, self.classes_)
         refits = 0 if self.ensemble and not is_sample else self.n_splits_ if self.ensemble else 1
         self._search(search, plan, scoring, refits)
         if self.ensemble:

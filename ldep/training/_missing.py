@@ -49,6 +49,15 @@ class MissingValues:
         filled[:, self.features] = np.where(is_missing, self.means, X[:, self.features])
         return np.hstack([filled, is_missing])
 
+    def without_indicators(self, X: Any) -> Any:
+        """The rows with missing values again."""
+        if not len(self.features):
+            return X
+        n = X.shape[1] - len(self.features)
+        rows = X[:, :n].copy()
+        rows[:, self.features] = np.where(X[:, n:] > 0, np.nan, rows[:, self.features])
+        return rows
+
     def with_free_indicators(self, monotone: np.ndarray | None) -> np.ndarray | None:
         """The directions of the features, and none for the columns that follow them."""
         return None if monotone is None else np.append(monotone, np.zeros(len(self.features)))

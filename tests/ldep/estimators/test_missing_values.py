@@ -175,6 +175,17 @@ class TestTraining:
         with pytest.raises(ValueError, match="Row 0 has NaN in 'x0'"):
             model.predict([[np.nan, 0.0]])
 
+    def test_a_score_of_ones_own_sees_the_rows_as_they_are(self):
+        shares = []
+
+        def scorer(estimator, rows, labels):
+            assert rows.shape[1] == 2
+            shares.append(np.isnan(rows).mean(axis=0))
+            return float(np.mean(estimator.predict(rows) == labels))
+
+        LDEPClassifierCV(**QUICK, scoring=scorer).fit(HOLES, Y)
+        assert all(first > 0 and second == 0 for first, second in shares)
+
 
 class TestWarmStart:
     def test_a_second_fit_is_no_worse(self):
