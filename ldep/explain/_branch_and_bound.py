@@ -193,6 +193,9 @@ class Descent:
 SHRINK = 0.8
 # Where the search gives up if no row of the class is known.
 FARTHEST = 1e9
+# Share of the time of the short search, and the radii of the balls that follow, as shares of the best distance.
+SHORT = 0.1
+SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 # A box of few coordinates that are not narrow is halved, unless one vote has this share of what the bounds exceed.
 MOST_HALVED = 8
 NARROW = 1e-6
@@ -242,7 +245,7 @@ class RowSearch(Descent):
         if self.distance >= cutoff:
             self.best, self.distance = None, cutoff
         if np.isfinite(self.distance):
-            return self.outcome(self.within(self.distance))
+            return self.outcome(self.to_the_best())
         radius, lower = self.first_radius(), 0.0
         while np.isfinite(radius) and lower < self.largest_radius():
             lower = max(lower, self.within(radius))
@@ -250,6 +253,27 @@ class RowSearch(Descent):
                 return self.outcome(lower)
             radius *= GROWTH
         return Outcome(None, np.inf, np.inf)
+
+    def to_the_best(self) -> float:
+        """Search the ball up to the best row; return a proven lower bound.
+
+        If a short search is not enough, balls that grow are searched one after the other: a smaller one is closed much
+        sooner, and the nearest row is often nearer than the best that was found without a search.
+        """
+        deadline = self.deadline
+        self.deadline = Deadline.after(SHORT * deadline.left)
+        lower = self.within(self.distance)
+        self.deadline = deadline
+        best, distance = self.best, self.distance
+        for share in SHARES:
+            if lower >= share * distance * (1.0 - PRECISION) or self.late():
+                continue
+            self.best = best if share == 1.0 else None
+            lower = max(lower, self.within(share * distance))
+            if self.best is not None:
+                return lower
+        self.best, self.distance = best, distance
+        return lower
 
     def outcome(self, lower: float) -> Outcome:
         lower = max(lower, self.first_radius())
