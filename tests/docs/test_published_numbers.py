@@ -49,7 +49,8 @@ MODELS = {
 
 @cache
 def published(folder: str, repeats: int) -> ReportData:
-    table = pd.read_csv(ROOT / "reports" / folder / "results.csv.gz")[COLUMNS]
+    """A published table, which may be older than a column of the results."""
+    table = pd.read_csv(ROOT / "reports" / folder / "results.csv.gz", usecols=lambda column: column in COLUMNS)
     datasets = {name: DatasetInfo("OpenML", repeats=repeats) for name in table["dataset"].unique()}
     return ReportData(results=table, curves=pd.DataFrame(), datasets=datasets)
 
