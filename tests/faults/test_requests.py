@@ -61,13 +61,14 @@ def send_large_body(url: str) -> None:
 
 
 def slow_requests(address: str) -> Iterator[bytes]:
-    """The beginnings of requests that never end: in the first line, in the headers, in the body."""
+    """The beginnings of requests that never end: in the first line, in the headers, in the body, in a broken chunk."""
     host = address.encode()
     beginnings = [
         b"P",
         b"POST /invocations HTTP/1.1\r\nHost: " + host,
         b"POST /invocations HTTP/1.1\r\nHost: " + host + b"\r\nContent-Length: 1000000\r\n\r\n{",
         b"POST /invocations HTTP/1.1\r\nHost: " + host + b"\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n{",
+        b"POST /invocations HTTP/1.1\r\nHost: " + host + b"\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ]
     for number in range(SOCKETS):
         yield beginnings[number % len(beginnings)]

@@ -11,6 +11,7 @@ in the rows, tables are made of some rows at a time, and rows cannot have many m
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -126,11 +127,14 @@ def read_csv(text: str, columns: Sequence[str]) -> Rows:
 def read_json(text: str, columns: Sequence[str]) -> tuple[Rows, dict[str, Any]]:
     if len(text) > FEW_CHARACTERS and text.count("[") + text.count("{") > MOST_BRACKETS * len(text):
         raise BadRequest(f"More than {MOST_BRACKETS:.0%} of the body are opening brackets: it is nested too deeply.")
+    gc.disable()  # nothing in JSON refers to itself, and looking for it takes several times as long as reading
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadRequest(f"The body is not JSON: {reason}.") from None
+    finally:
+        gc.enable()
     if not isinstance(content, dict):
         raise BadRequest(
             f"The body is {_kind(content)} in JSON; it must be an object with one of {', '.join(FORMATS)}."
@@ -188,17 +192,20 @@ def _records(data: Any, name: str, columns: Sequence[str]) -> Rows:
 
 def _lists(data: dict[str, Any], columns: Sequence[str]) -> Rows:
     """Lists by column; or one row, if each column has a single cell."""
-    lists = {column: cells if isinstance(cells, list) else [cells] for column, cells in data.items()}
-    lengths = {column: len(cells) for column, cells in lists.items()}
-    if len(set(lengths.values())) > 1:
-        raise BadRequest(f"inputs has columns of different lengths: {dict(list(lengths.items())[:5])}.")
-    for column, cells in lists.items():
+    lists = {name: data[name] if isinstance(data[name], list) else [data[name]] for name in columns if name in data}
+    counts = set()
+    for column, cells in data.items():
+        cells = cells if isinstance(cells, list) else [cells]
+        counts.add(len(cells))
+        if len(counts) > 1:
+            raise BadRequest(
+                f"inputs has columns of different lengths: {sorted(counts)} cells, in '{column}' and before."
+            )
         if not NESTED.isdisjoint(map(type, cells)):
             number = next(number for number, cell in enumerate(cells) if type(cell) in NESTED)
             _refuse_nested(number, [column], [cells[number]])
-    sent = [column for column in columns if column in lists]
-    count = next(iter(lengths.values()), 0)
-    return Rows(count, sent, lambda column, start, stop: lists[column][start:stop])
+    count = next(iter(counts), 0)
+    return Rows(count, list(lists), lambda column, start, stop: lists[column][start:stop])
 
 
 def _places(names: Sequence[Any], columns: Sequence[str]) -> dict[str, int]:

@@ -88,7 +88,7 @@ def test_params_are_returned():
         ({"dataframe_split": {"columns": ["a"], "data": [1]}}, "Row 0 is a number"),
         ({"dataframe_records": ROW}, "dataframe_records is an object"),
         ({"instances": [ROW, None]}, "instances, row 1 is null"),
-        ({"inputs": {"a": [1, 2], "b": [1]}}, "columns of different lengths: {'a': 2, 'b': 1}"),
+        ({"inputs": {"a": [1, 2], "b": [1]}}, "columns of different lengths: [1, 2] cells, in 'b' and before"),
         ({"inputs": {"a": [[1]]}}, "Row 0, column 'a': the cell is a list, not a single value"),
         ({"instances": [{"a": {}}]}, "Row 0, column 'a': the cell is an object"),
         ({"inputs": ROW, "params": [1]}, "params is a list"),
