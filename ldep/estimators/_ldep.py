@@ -148,7 +148,7 @@ class LDEPClassifier(SingleModelClassifier):
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> model = LDEPClassifier(alpha=0.1, random_state=0).fit(X, y)
     >>> model.score(X, y)
-    0.995
+    0.99
     >>> model.predict_proba(X).shape
     (200, 2)
     """
