@@ -21,15 +21,17 @@ else:
 # keep one of them waiting.
 LONGEST = (
     "tests/pipeline/stages/test_end_to_end.py",
+    "tests/pipeline/server/test_server.py",
+    "tests/pipeline/registry/test_download.py",
     "tests/docs/test_extending.py",
     "tests/pipeline/execution/test_kill.py",
+    "tests/ldep/estimators/test_scikit_learn_contract.py",
     "tests/faults/test_sample.py",
     "tests/docs/test_examples.py",
     "tests/pipeline/execution/test_dask_cluster.py",
     "tests/pipeline/stages/test_train.py",
     "tests/pipeline/stages/test_report.py",
     "tests/pipeline/tracking/test_patience.py",
-    "tests/pipeline/server/test_server.py",
 )
 
 # A busy machine is no counterexample.

@@ -1,4 +1,4 @@
-"""Targets of the Makefile that end at once."""
+"""Targets of the Makefile that end at once, and the order of `make test`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.conftest import LONGEST
 from tests.support.servers import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -31,3 +32,7 @@ def test_make_ui_says_that_a_tracking_server_does_not_answer_and_hides_its_passw
     assert f"the tracking store http://ann:***@{address} cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
     assert "secret" not in done.stdout + done.stderr
+
+
+def test_the_files_that_are_tested_first_exist():
+    assert [name for name in LONGEST if not (ROOT / name).is_file()] == []
