@@ -23,6 +23,7 @@ BENCHMARKS = {
     "scale": "cost of a fit by its size; cost of tracking and DVC as a suite grows (15 minutes)",
     "morpho": "time and accuracy compared with sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
+    "decisions": "what is crowned on 60 generated tables: noise, rare classes, dates, groups and text (10 minutes)",
     "dask": "two Dask workers compared with two local processes on the data sets of params.yaml (15 minutes)",
     "tracking": "cost of tracking in MLflow on the data sets of params.yaml (10 minutes)",
     "estimators": "accuracy, time and probabilities with defaults, compared with eight others (half an hour)",
