@@ -4,8 +4,10 @@ Two questions are asked about the rows that each fit has not seen.
 
 Do the answers depend on the classes at all? The sum of the rows' scores for their own classes, as ranks within each
 fold, is compared with what it would be if the classes of a fold were shuffled among its rows; mean and variance of that
-are known in closed form. With two classes this is the rank-sum test. Rows of one group say less than so many separate
-rows, and so do neighbours in time: their sums are compared with zero instead, if that is stricter.
+are known in closed form. With two classes this is the rank-sum test. It is corrected as the standard error below is:
+models whose training parts overlap err together, and without any relation their sums vary by a third more than those
+of independent models (30 tables of 900 rows, 3 % positives, logistic regression and extra trees). Rows of one group say
+less than so many separate rows, and so do neighbours in time: their sums are compared with zero, if that is stricter.
 
 Is the metric better than that of the rule? The mean difference over the folds must exceed two standard errors, which
 are those of Nadeau and Bengio for folds whose training parts overlap. A metric of scores, such as average precision, is
@@ -26,7 +28,7 @@ from ldep_pipeline.fitting.training_data import TrainingData
 from ldep_pipeline.metrics.evaluation import classes_of, guess
 from ldep_pipeline.metrics.metric import METRICS, Metric
 
-CHANCE = 0.01  # that one of the models of a data set passes the first question although none of them has skill
+CHANCE = 0.02  # that one of the models of a data set passes the first question although none of them has skill
 STANDARD_ERRORS = 2.0
 BLOCKS = 20  # in time
 # The shares of the classes are calibrated perfectly, so nothing beats them by it. Log-loss judges the same
@@ -91,8 +93,13 @@ def standard_error(differences: np.ndarray, data: TrainingData) -> float:
     """The standard error of a mean difference over the folds; infinite for a single fold."""
     if len(differences) < 2:
         return float("inf")
+    return float(np.std(differences, ddof=1) * np.sqrt(1 / len(differences) + _overlap(data)))
+
+
+def _overlap(data: TrainingData) -> float:
+    """The rows of a test part divided by those of its training part, the mean over the folds."""
     shares = [data.test_rows(fold).sum() / data.train_rows(fold).sum() for fold in range(data.n_folds)]
-    return float(np.std(differences, ddof=1) * np.sqrt(1 / len(differences) + np.mean(shares)))
+    return float(np.mean(shares))
 
 
 def association(decisions: np.ndarray, data: TrainingData) -> float:
@@ -118,4 +125,5 @@ def association(decisions: np.ndarray, data: TrainingData) -> float:
     if clusters is not None:
         sums = np.bincount(np.unique(clusters, return_inverse=True)[1], own)
         variance = max(variance, float(sums @ sums))
+    variance *= 1 + data.partition.folds_per_repeat * _overlap(data)
     return float(own.sum() / np.sqrt(variance)) if variance > 0 else 0.0

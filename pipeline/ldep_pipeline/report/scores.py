@@ -137,6 +137,8 @@ class FoldScores:
     other_means: dict[str, float]
     fit_seconds: float
     tune_seconds: float
+    trials: int = 0
+    """Of tuning, over all folds."""
     problem: str | None = None
     """Why the model has no place in the ranking."""
 
@@ -186,6 +188,7 @@ def _of_model(model: str, rows: pd.DataFrame, metric: Metric, test_share: float)
         other_means={str(name): float(wide[name].mean(skipna=False)) for name in wide.columns if name != metric.name},
         fit_seconds=float(fits["fit_cpu_seconds"].sum()),
         tune_seconds=float(fits["tune_cpu_seconds"].sum()),
+        trials=int(fits["trials"].sum()) if "trials" in fits else 0,
         problem=problem,
     )
 

@@ -53,14 +53,15 @@ def out_of_fold(data: TrainingData) -> np.ndarray:
 
 
 def test_association_has_the_size_that_chance_gives():
-    """Over many tables without any relation its values are those of a normal variable; with one they are large."""
+    """Of models that were cross-validated on tables without any relation it is no larger than a normal variable."""
     rng = np.random.default_rng(0)
     values = []
-    for _ in range(150):
-        y = rng.choice(["a", "b"], size=120, p=[0.85, 0.15])
-        values.append(skill.association(unfolded(rng.normal(size=120)), data_of(y, rng.normal(size=(120, 2)))))
-    assert np.mean(values) == pytest.approx(0.0, abs=0.25)
-    assert np.std(values) == pytest.approx(1.0, abs=0.15)
+    for _ in range(100):
+        y = rng.choice(["a", "b"], size=200, p=[0.85, 0.15])
+        data = data_of(y, rng.normal(size=(200, 2)))
+        values.append(skill.association(unfolded(out_of_fold(data)), data))
+    assert np.mean(values) == pytest.approx(0.0, abs=0.3)
+    assert 0.7 < np.std(values) < 1.1
     y = rng.choice(["a", "b", "c"], size=120)
     scores = rng.normal(size=(120, 3)) + 1.5 * (y[:, None] == np.array(["a", "b", "c"]))
     assert skill.association(scores, data_of(y, rng.normal(size=(120, 2)))) > 5
@@ -79,8 +80,8 @@ def test_rows_of_one_group_are_no_separate_evidence():
         decisions = unfolded(out_of_fold(data))
         grouped.append(skill.association(decisions, data))
         alone.append(skill.association(decisions, data_of(y, X, Partition(partition.test_fold))))
-    assert max(alone) > 4
-    assert max(grouped) < 3
+    assert max(alone) > 3
+    assert max(grouped) < 2.5
 
 
 def project(folder: Path, frame: pd.DataFrame, **sections: object) -> None:

@@ -42,6 +42,16 @@ def of_dataset(report: DatasetReport) -> Iterator[Block | None]:
     title = f"{noun[0].upper()}{noun[1:]}: {metric.meaning}; {direction} is better."
     yield page.note(f"{title} Means over the test parts{with_intervals}.")
     yield page.table(dataset_table(report), "table-leaderboard")
+    untuned = [labels.label(scores.model) for scores in report.leaderboard if not scores.trials]
+    if untuned and len(untuned) < len(report.leaderboard):
+        text = (
+            "The families did not get the same budget. Without tuning in the folds, with the settings of params.yaml: "
+        )
+        yield page.sentence_with_names(text, untuned)
+        yield page.note(
+            "Tuned, they may be better. A self-tuning ℓ-DEP chooses its settings inside each fit. `--suite full` of "
+            "`ldep new` tunes more families, and any entry of `classifiers` with a search is tuned."
+        )
     yield page.figures(figures.of_section("leaderboard", report))
 
 
