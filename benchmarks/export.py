@@ -26,7 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import data
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.export import TEXTS, Program, identifiers, to_c, to_onnx
+from ldep.export import Program, identifiers, to_c, to_onnx
+from ldep.export._onnx import TEXTS
 from ldep.solvers import single_thread
 from ldep_pipeline.commands import explore
 from ldep_pipeline.config.params import Data

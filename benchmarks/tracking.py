@@ -20,7 +20,8 @@ from benchmarks.report import Report
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.execution import results
 from ldep_pipeline.report import scores
-from ldep_pipeline.tracking.connection import ARTIFACTS, DATABASE
+from ldep_pipeline.tracking.connection import DATABASE
+from ldep_pipeline.tracking.relocation import ARTIFACTS
 
 TIMES = 3
 
