@@ -239,16 +239,14 @@ class LDEPClassifierCV(FittedModelClassifier):
         monotone = missing.with_free_indicators(self.monotone_)
         plan = Plan(pieces, alphas, penalties, losses, rows.X.shape[1])
         all_rows = self._cross_validation(extended, splits, plan, start_seed, monotone)
-        search, is_sample = all_rows, False
+        search, refits = all_rows, 0
         if len(rows.y) > MANY_ROWS and (self.cv is None or isinstance(self.cv, Integral)):
             sample = sample_of_rows(extended, len(self.classes_), len(splits), fold_seed)
             splits = make_splits(self.cv, sample, self.classes_, fold_seed)
-            search = self._cross_validation(sample, splits, plan, start_seed, monotone)
-            is_sample = True
+            search, refits = self._cross_validation(sample, splits, plan, start_seed, monotone), self.n_splits_
         seen = search.rows._replace(X=missing.without_indicators(search.rows.X))
         scoring = Scoring(self.scoring, seen, self.classes_)
-        refits = 0 if self.ensemble and not is_sample else self.n_splits_ if self.ensemble else 1
-        self._search(search, plan, scoring, refits)
+        self._search(search, plan, scoring, refits if self.ensemble else 1)
         if self.ensemble:
             self._select(search, scoring, all_rows, missing)
         else:
