@@ -29,8 +29,8 @@ from ldep.training import (
 )
 
 LARGEST_VALUE = 1e150
-# Decision values whose range is a smaller share of their size than this do not vary.
-NO_SPREAD = 1e-6
+# Decision values whose range is a smaller share of their size than this hardly vary.
+NO_SPREAD = 1e-2
 
 
 class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -161,11 +161,12 @@ class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
             )
 
     def _warn_if_constant(self, decision: np.ndarray) -> None:
-        """Warn of a model with these decision values for the training rows, if it says the same of all."""
+        """Warn of a model with these decision values for the training rows, if it says nearly the same of all."""
         spread, size = np.ptp(decision, axis=0).max(), np.abs(decision).max()
         if spread <= NO_SPREAD * max(size, 1.0):
             warnings.warn(
-                f"{type(self).__name__} has learned nothing: its decision values are the same for all training rows. "
+                f"{type(self).__name__} has learned next to nothing: its decision values hardly vary over the training "
+                "rows. "
                 "Try a smaller alpha, class_weight='balanced' where a class is rare, or the logistic loss.",
                 UserWarning,
                 stacklevel=4,

@@ -23,6 +23,9 @@ ELEMENT, PRODUCT, FACTOR = 3e-8, 1e-11, 6e-11
 STEP, STEP_ROW, PAIR_STEP, RANKED_PAIR = 2.5e-5, 4e-9, 4.5e-4, 1e-4
 
 
+EXACT = ("ccp", "dccp")
+
+
 def ccp_seconds(rows: int, features: int, r1: int, r2: int) -> float:
     """Estimated CPU seconds of one fit by CCP from one start, all subproblems together."""
     pieces, width = r1 + r2, features + 1
@@ -56,7 +59,7 @@ def _boosted_pairs(interactions: Any, features: int) -> float:
 
 def _ldep_seconds(rows: int, features: int, settings: Mapping[str, Any]) -> float:
     """Only exact CCP can take long: the other solvers fit into any budget."""
-    if settings.get("solver") not in ("ccp", "dccp"):
+    if settings.get("solver") not in EXACT:
         return 0.0
     return ccp_seconds(rows, features, settings.get("r1", 20), settings.get("r2", 20))
 
@@ -74,6 +77,11 @@ def has_estimate(class_path: str) -> bool:
 def estimated_seconds(class_path: str, rows: int, features: int, settings: Mapping[str, Any]) -> float:
     """Estimated CPU seconds of one fit of a class that has an estimate."""
     return ESTIMATES[_name(class_path)](rows, features, settings)
+
+
+def takes(class_path: str, settings: Mapping[str, Any], classes: int) -> bool:
+    """Whether the settings allow so many classes: exact solvers of the ℓ-DEP take two."""
+    return classes == 2 or _name(class_path) != "LDEPClassifier" or settings.get("solver") not in EXACT
 
 
 def _name(class_path: str) -> str:

@@ -72,7 +72,8 @@ def run_fit(task: FitTask, data: TrainingData) -> FitResult:
     """
     train, test = data.train_rows(task.fold), data.test_rows(task.fold)
     shape = (int(train.sum()), data.X.shape[1])
-    settings = task.ensemble or models.settings_for(task.entry, task.chosen, *shape)
+    classes = len(np.unique(data.y))
+    settings = task.ensemble or models.settings_for(task.entry, task.chosen, *shape, classes=classes)
     record: dict[str, Any] = {"settings": settings, "solver": _solver(settings)}
     try:
         pipe, measured = fit_and_evaluate(task, data, train, test, settings)

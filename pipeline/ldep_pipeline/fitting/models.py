@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ldep.estimators import LinearLDEP
-from ldep_pipeline.fitting.budget import estimated_seconds
+from ldep_pipeline.fitting.budget import estimated_seconds, takes
 from ldep_pipeline.fitting.specs import Classifier, Impute, Space
 from ldep_pipeline.fitting.training_data import Partition
 
@@ -103,14 +103,19 @@ def _nested(value: Any) -> Iterator[str]:
             yield from _nested(item)
 
 
-def settings_for(entry: Classifier, chosen: dict[str, Any], rows: int, features: int) -> dict[str, Any]:
+def settings_for(
+    entry: Classifier, chosen: dict[str, Any], rows: int, features: int, *, classes: int = 2
+) -> dict[str, Any]:
     """All parameters of a model as plain values, for training data of this shape and the settings that tuning chose.
 
-    Beyond the budget, `instead` replaces chosen settings too.
+    Beyond the budget, or with more classes than these settings take, `instead` replaces chosen settings too.
     """
     settings = {**entry.params, **chosen}
     budget = entry.budget
-    if budget is not None and estimated_seconds(entry.class_, rows, features, settings) > budget.seconds:
+    if budget is None:
+        return settings
+    fits = takes(entry.class_, settings, classes)
+    if not fits or estimated_seconds(entry.class_, rows, features, settings) > budget.seconds:
         settings |= budget.instead
     return settings
 

@@ -132,7 +132,8 @@ def fit_inner_model(
 ) -> Pipeline:
     """Fit the model of one inner fold. The same arguments give the same model, bit for bit."""
     shape = len(train), data.X.shape[1]
-    pipe = models.pipeline(entry, models.settings_for(entry, {**settings, **entry.while_tuning}, *shape), impute, seed)
+    wanted, classes = {**settings, **entry.while_tuning}, len(np.unique(data.y))
+    pipe = models.pipeline(entry, models.settings_for(entry, wanted, *shape, classes=classes), impute, seed)
     models.fit_pipeline(pipe, data.X[train], data.y[train], data.partition, train, seed)
     return pipe
 

@@ -105,7 +105,8 @@ def plan(trained: TrainingPlan, params: Params, root: Path) -> FinalModel:
     else:
         # The size of a training fold decides on the solver, so that the model is fitted as it was measured.
         shape = rows.largest_training_part(), rows.X.shape[1]
-        settings = models.settings_for(entry, outcome.get("chosen", {}), *shape)
+        classes = len(np.unique(rows.y))
+        settings = models.settings_for(entry, outcome.get("chosen", {}), *shape, classes=classes)
     seed = models.derive_seed(params.execution.seed, dataset, model, None, "fit")
     files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])

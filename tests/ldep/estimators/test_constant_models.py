@@ -16,14 +16,14 @@ QUIET = pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("data", [MOONS, THREE], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_a_penalty_that_leaves_nothing_is_reported_where_fit_was_called(loss, data):
-    with pytest.warns(UserWarning, match="LDEPClassifier has learned nothing") as caught:
+    with pytest.warns(UserWarning, match="LDEPClassifier has learned next to nothing") as caught:
         model = LDEPClassifier(2, 2, loss=loss, alpha=1e12, random_state=0).fit(*data)
     assert np.ptp(model.decision_function(data[0]), axis=0).max() < 1e-6
     assert [record.filename for record in caught] == [__file__]
 
 
 def test_features_that_do_not_vary_are_reported():
-    with pytest.warns(UserWarning, match="LDEPClassifier has learned nothing"):
+    with pytest.warns(UserWarning, match="LDEPClassifier has learned next to nothing"):
         LDEPClassifier(random_state=0).fit(np.ones((20, 2)), np.arange(20) % 2)
 
 
@@ -33,7 +33,7 @@ def test_the_hinge_is_constant_where_a_class_is_rare_and_the_logistic_loss_is_no
     hidden, X = rng.normal(size=(2, 400, 1))
     y = (hidden[:, 0] >= np.sort(hidden[:, 0])[-8]).astype(int)
     X = X + 0.3 * hidden
-    with pytest.warns(UserWarning, match=r"has learned nothing.*class_weight='balanced'.*logistic loss"):
+    with pytest.warns(UserWarning, match=r"has learned next to nothing.*class_weight='balanced'.*logistic loss"):
         LDEPClassifier(1, 1, loss="hinge", alpha=10.0, random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -44,12 +44,12 @@ def test_the_hinge_is_constant_where_a_class_is_rare_and_the_logistic_loss_is_no
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_a_search_reports_a_vote_that_does_not_vary(ensemble):
     search = LDEPClassifierCV(pieces=[(2, 2)], alphas=[1e12], cv=2, ensemble=ensemble, random_state=0)
-    with pytest.warns(UserWarning, match="has learned nothing"):
+    with pytest.warns(UserWarning, match="has learned next to nothing"):
         search.fit(*MOONS)
 
 
 def test_a_stream_reports_it():
-    with pytest.warns(UserWarning, match="has learned nothing"):
+    with pytest.warns(UserWarning, match="has learned next to nothing"):
         StreamingLDEPClassifier(2, 2, alpha=1e12, random_state=0).fit_batches([MOONS])
 
 

@@ -335,7 +335,7 @@ class TestHardInput:
 
     @pytest.mark.parametrize(("loss", "of_a_row"), [("hinge", 1.0), ("logistic", np.log(2.0))])
     def test_all_rows_the_same(self, loss, of_a_row):
-        with pytest.warns(UserWarning, match="LDEPClassifier has learned nothing"):
+        with pytest.warns(UserWarning, match="LDEPClassifier has learned next to nothing"):
             model = self.fit(np.ones((10, 3)), [0, 1] * 5, loss=loss)
         assert model.objective_ == pytest.approx(10 * of_a_row)
 

@@ -11,7 +11,7 @@ import pytest
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import plan
 from ldep_pipeline.fitting import models
-from ldep_pipeline.fitting.budget import ccp_seconds, ebm_seconds, estimated_seconds
+from ldep_pipeline.fitting.budget import EXACT, ccp_seconds, ebm_seconds, estimated_seconds
 from ldep_pipeline.fitting.specs import Classifier
 from ldep_pipeline.fitting.trial import fit_inner_model
 from tests.support import tiny
@@ -68,6 +68,14 @@ def test_only_exact_ccp_can_exceed_the_budget_of_an_ldep():
     path = "ldep.LDEPClassifier"
     assert estimated_seconds(path, 10_000, 100, {"solver": "anneal"}) == 0.0
     assert estimated_seconds(path, 10_000, 100, {"solver": "dccp"}) == ccp_seconds(10_000, 100, 20, 20)
+
+
+def test_an_exact_solver_that_takes_two_classes_is_replaced_where_there_are_more():
+    entry = Classifier.model_validate(exact(1e6))
+    for solver in EXACT:
+        two, three = (models.settings_for(entry, {"solver": solver}, 100, 2, classes=classes) for classes in (2, 3))
+        assert two["solver"] == solver
+        assert three["solver"] == "anneal"
 
 
 def test_beyond_the_budget_the_other_parameters_replace_chosen_ones():
