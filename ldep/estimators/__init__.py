@@ -3,13 +3,12 @@
 from ldep._utils import belong_to
 from ldep.estimators._base import FittedModelClassifier, TauClassifier
 from ldep.estimators._dep import DEPClassifier, DilationPerceptron, ErosionPerceptron
+from ldep.estimators._given import LinearLDEP, VoteEnsemble, member_votes, vote_slope
 from ldep.estimators._ldep import LDEPClassifier
 from ldep.estimators._ldep_cv import LDEPClassifierCV
-from ldep.estimators._linear import LinearLDEP
 from ldep.estimators._maxout import MaxoutClassifier
 from ldep.estimators._rdep import RDEPClassifier
 from ldep.estimators._streaming import StreamingLDEPClassifier
-from ldep.estimators._vote_ensemble import VoteEnsemble, member_votes, vote_slope
 
 __all__ = [
     "DEPClassifier",

@@ -1,17 +1,24 @@
-"""The nearest row of another class, and the radius within which there is none."""
+"""The nearest row of another class, and the radius within which there is none.
+
+Under one member with one maximum per class the regions of the class have it. Under other signs, and under members that
+vote, it is found by branch and bound.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldep.explain._domain import Domain
-from ldep.explain._nearest import SignedSearch, SingleSearch, race
-from ldep.explain._projection import Outcome
-from ldep.explain._regions import has_regions
+from ldep.explain._branch_and_bound import RowSearch
+from ldep.explain._contest import Contest
+from ldep.explain._domain import DUAL_NORMS, Domain
+from ldep.explain._least_distance import Deadline
+from ldep.explain._projection import Outcome, Row
+from ldep.explain._regions import SingleSearch, has_regions
+from ldep.explain._relaxation import Pieces, Votes, pad_maxima
 from ldep.model import FittedModel, class_numbers, lead
 
 # Shares of the way by which an answer on the border of its class is moved on until `predict` agrees.
@@ -20,6 +27,59 @@ HAIRS = 10.0 ** np.arange(-15, -6)
 MARGINS = 10.0 ** np.arange(-9, -2)
 # Share of a radius that rounding may cost.
 ROUNDING = 1e-12
+
+
+# With more features than this, a box bounds hardly anything that a ball does not.
+MOST_BOXED = 8
+
+
+class SignedSearch:
+    """Finds the nearest row of the target class under signed sums of maxima, and votes of them."""
+
+    def __init__(self, model: FittedModel, target: int, domain: Domain, time_limit: float):
+        self.members, self.domain, self.time_limit = model.members, domain, time_limit
+        self.free = np.flatnonzero(~domain.frozen)
+        scale = domain.scale[self.free]
+        slopes = [[w[:, self.free] * scale for w in member.slopes] for member in model.members]
+        boxed = domain.discrete or len(self.free) <= MOST_BOXED
+        self.pieces = Pieces.of(slopes, DUAL_NORMS[domain.norm], boxed)
+        contest = Contest.of(model, target)
+        steepness = contest.steepness(self.pieces.sizes(contest))
+        if not model.votes:
+            # Scores have any size; what they lack is measured as a distance.
+            units = np.where(steepness > 0, steepness, 1.0)
+            contest, steepness = contest.in_units(units), steepness / units
+        self.contest, self.steepness = contest, steepness
+
+    def around(self, x: np.ndarray, deadline: Deadline, margin: float = 0.0) -> RowSearch:
+        """The search around one row. With a margin, the votes must exceed what is required by it."""
+        values = pad_maxima([[value[0] for value in member.values(x[None])] for member in self.members])[0]
+        contest = replace(self.contest, required=self.contest.required + margin)
+        return RowSearch(Row.of(x, self.domain), Votes(self.pieces, values, contest), self.steepness, deadline)
+
+    def inside(self, x: np.ndarray, z: np.ndarray, margin: float) -> np.ndarray | None:
+        """The nearest row whose votes exceed what is required by the margin, with the pieces that are active at z."""
+        search = self.around(x, Deadline.after(self.time_limit), margin)
+        search.descend((z - x)[self.free] / self.domain.scale[self.free], lowest=True)
+        return search.best
+
+
+def race(searches: Mapping[int, SignedSearch], x: np.ndarray, time_limit: float) -> dict[int, Outcome]:
+    """The nearest row of each of some classes, where only the nearest of all counts.
+
+    The class with the nearest row that is easily found comes first. The others are searched up to the distance of the
+    best, and have no row if it is not nearer.
+    """
+    deadline = Deadline.after(time_limit)
+    around = {target: search.around(x, deadline) for target, search in searches.items()}
+    for search in around.values():
+        search.approach()
+    best, outcomes = np.inf, {}
+    for place, target in enumerate(sorted(around, key=lambda target: around[target].distance)):
+        around[target].deadline = Deadline.after(deadline.left / (len(around) - place))
+        outcomes[target] = around[target].prove(best)
+        best = min(best, outcomes[target].distance)
+    return outcomes
 
 
 class Question(NamedTuple):

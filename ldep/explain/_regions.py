@@ -1,4 +1,8 @@
-"""The regions of a class: the class k is predicted where one of its pieces is above all pieces of all other classes."""
+"""The regions of a class: the class k is predicted where one of its pieces is above all pieces of all other classes.
+
+Under one member with one maximum per class, the nearest row of a class is the best of one projection per region, with
+the hopeless ones skipped.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ldep.explain._domain import Domain
+from ldep.explain._least_distance import Deadline, OutOfTime
+from ldep.explain._projection import Outcome, Row
 from ldep.model import FittedModel, Maxima
 
 
@@ -129,3 +135,70 @@ def simplified(model: FittedModel, X: np.ndarray | None) -> FittedModel:
     """The same decision values in the smallest box that contains the rows, without the dead pieces of any member."""
     box = box_of(X, model.n_features)
     return replace(model, members=[without_dead_pieces(member, *box) for member in model.members])
+
+
+class SingleSearch:
+    """Finds the nearest row of the target class under one member with one maximum per class.
+
+    The time limit matters only if the domain has integer features or choices. Without them a row takes milliseconds.
+    """
+
+    def __init__(self, model: FittedModel, target: int, domain: Domain, time_limit: float):
+        self.domain, self.time_limit = domain, time_limit
+        self.regions = Regions.of(model.maxima(), target)
+        self.slope = domain.dual_norm(self.regions.differences)
+
+    def nearest(self, X: np.ndarray) -> list[Outcome]:
+        """The nearest row in the closed regions, for each row of X."""
+        shortfall, bounds = self.regions.lower_bounds(X, self.domain)
+        return [self._nearest(*values) for values in zip(X, shortfall, bounds)]
+
+    def inside(self, x: np.ndarray, z: np.ndarray, margin: float) -> np.ndarray | None:
+        """The nearest row at this distance from the borders of the regions."""
+        shortfall, bounds = self.regions.lower_bounds(x[None], self.domain)
+        return self._nearest(x, shortfall[0] + margin * self.slope, bounds[0]).z
+
+    def _nearest(self, x: np.ndarray, shortfall: np.ndarray, bounds: np.ndarray) -> Outcome:
+        row = Row.of(x, self.domain)
+        deadline = Deadline.after(self.time_limit) if self.domain.discrete else Deadline()
+        best, length = None, np.inf
+        for i in np.argsort(bounds):
+            if bounds[i] >= length:
+                break
+            G, h = row.rows(self.regions.differences[i]), shortfall[i]
+            u = self._shortcut(row, G, h)
+            if u is None:
+                try:
+                    deadline.check()
+                    u = row.nearest(G, h, length, deadline)
+                except OutOfTime:
+                    # The regions that are left are not nearer than this one can be.
+                    return Outcome(best, length, min(length, float(bounds[i])))
+            if u is None:
+                continue
+            z = row.point(u)
+            distance = float(self.domain.distance(z, x))
+            if distance < length:
+                best, length = z, distance
+        return Outcome(best, length, length)
+
+    def _shortcut(self, row: Row, G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
+        """The nearest point of the farthest half-space, if it is in the region and allowed: then it is the answer.
+
+        It saves most of the linear programs. L2 does not need it.
+        """
+        if self.domain.norm == "l2" or self.domain.discrete:
+            return None
+        u = np.zeros(G.shape[1])
+        size = np.abs(G).max(axis=1) if self.domain.norm == "l1" else np.abs(G).sum(axis=1)
+        if (size == 0).any():
+            return None
+        j = int((h / size).argmax())
+        if h[j] > 0 and self.domain.norm == "l1":
+            f = int(np.abs(G[j]).argmax())
+            u[f] = h[j] / G[j, f]
+        elif h[j] > 0:
+            u = np.sign(G[j]) * h[j] / size[j]
+        allowed = (u >= row.low).all() and (u <= row.high).all()
+        holds = (G @ u >= h - 1e-12 * (np.abs(h) + np.abs(G) @ np.abs(u))).all()
+        return u if allowed and holds else None

@@ -15,7 +15,6 @@ from ldep.training._coordinates import (
     condition,
     scaled_alpha,
 )
-from ldep.training._missing import MissingValues
 from ldep.training._pieces import (
     AffinePieces,
     LinearPieces,
@@ -42,6 +41,7 @@ from ldep.training._problem import (
     signs_of,
 )
 from ldep.training._samples import (
+    MissingValues,
     Samples,
     check_all_present,
     check_monotone,

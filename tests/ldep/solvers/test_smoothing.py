@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
 from ldep.solvers import _smoothing
-from ldep.solvers._smooth_loss import Differences, TwoMaxima
-from ldep.solvers._smoothing import PlateauRule, SmoothedObjective
+from ldep.solvers._smoothing import Differences, PlateauRule, SmoothedObjective, TwoMaxima
 from ldep.training import LOSSES, LinearPieces
 from tests.support.problems import many_class_problem, noisy_problem, random_start, with_weights
 

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
 from ldep.export import NotExportable, to_c, to_onnx
+from ldep.export._onnx import add_terms
 from ldep.export._onnx_model import ROWS, Graph
-from ldep.export._onnx_texts import add_terms
 from ldep_pipeline.commands.drift import DriftCheck
 from ldep_pipeline.data import cells
 from ldep_pipeline.data.cells import words
