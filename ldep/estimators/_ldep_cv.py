@@ -38,6 +38,9 @@ from ldep.search import (
 from ldep.training import MissingValues, Samples, check_monotone, merge, own_class
 
 ROUNDS = 40
+# The most settings whose models vote where there are more than two classes. A third setting gains nothing, and an exact
+# answer about ten models is found in a fraction of the time of one about fifteen: docs/model.md.
+MOST_OF_MORE = 2
 
 
 class LDEPClassifierCV(FittedModelClassifier):
@@ -47,7 +50,8 @@ class LDEPClassifierCV(FittedModelClassifier):
     model has not seen. By default the models of several settings vote, each with its decision value clipped to [-1, 1]
     or, with more than two classes, with the sparsemax [2]_ of its scores; of models with the logistic loss with a
     quarter of them. A greedy selection [1]_ picks the settings, some of them several times, so that the mean of their
-    out-of-fold votes is closest to the classes. No model is trained again.
+    out-of-fold votes is closest to the classes; with more than two classes at most two of them. No model is trained
+    again.
 
     Of more than 6,250 rows the settings are compared on 5,000, unless `cv` is a splitter or an iterable. The settings
     that are selected then share the splits of all rows between them, by their weights, and the models that are trained
@@ -57,17 +61,17 @@ class LDEPClassifierCV(FittedModelClassifier):
 
     Parameters
     ----------
-    pieces : sequence of (int, int), default=((10, 10), (1, 1), (40, 40))
+    pieces : sequence of (int, int) or "auto", default="auto"
         Pairs (r1, r2) to try. The first is tried with every loss, penalty and alpha, the others with the best loss and
         penalty and the alphas within a factor of ten of the best. (1, 1) is a linear model, and is tried with hardly
-        any penalty.
+        any penalty. "auto" is (10, 10), (1, 1) and (40, 40), and with more than two classes the first two of them.
     alphas : sequence of float, default=(0.01, 0.1, 1.0, 10.0, 100.0)
         Weights of the penalty to try.
     penalties : sequence of {"norm", "variance"}, default=("norm", "variance")
         Kinds of penalty to try; see `LDEPClassifier`. With more than 600 features "variance" is tried only if it is
         the only one. Where both losses are tried, the hinge is not tried with "variance".
-    losses : sequence of {"hinge", "logistic"}, default=("hinge", "logistic")
-        Losses to try.
+    losses : sequence of {"hinge", "logistic"} or "auto", default="auto"
+        Losses to try. "auto" is both, and with more than two classes "logistic" alone.
     ensemble : bool, default=True
         Whether the selected models of the cross-validation vote. Otherwise one `LDEPClassifier` is trained on all rows,
         with the best setting.
@@ -150,10 +154,10 @@ class LDEPClassifierCV(FittedModelClassifier):
 
     _accept_missing = True
     _parameter_constraints: ClassVar[dict] = {
-        "pieces": ["array-like"],
+        "pieces": ["array-like", StrOptions({"auto"})],
         "alphas": ["array-like"],
         "penalties": ["array-like"],
-        "losses": ["array-like"],
+        "losses": ["array-like", StrOptions({"auto"})],
         "ensemble": ["boolean"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -170,10 +174,10 @@ class LDEPClassifierCV(FittedModelClassifier):
     def __init__(
         self,
         *,
-        pieces=((10, 10), (1, 1), (40, 40)),
+        pieces="auto",
         alphas=(0.01, 0.1, 1.0, 10.0, 100.0),
         penalties=("norm", "variance"),
-        losses=("hinge", "logistic"),
+        losses="auto",
         ensemble=True,
         cv=5,
         scoring=None,
@@ -221,8 +225,11 @@ class LDEPClassifierCV(FittedModelClassifier):
         self : LDEPClassifierCV
             The fitted estimator.
         """
-        pieces, alphas, penalties, losses = check_grid(self.pieces, self.alphas, self.penalties, self.losses)
+        check_grid(self.pieces, self.alphas, self.penalties, self.losses)
         rows = self._check_rows(X, y, sample_weight)
+        pieces, alphas, penalties, losses = check_grid(
+            self.pieces, self.alphas, self.penalties, self.losses, len(self.classes_)
+        )
         names = getattr(self, "feature_names_in_", None)
         self.monotone_ = check_monotone(self.monotone, self.n_features_in_, names, len(self.classes_))
         missing = MissingValues.in_rows(rows.X, rows.weight, feature_names(self))
@@ -341,14 +348,15 @@ class LDEPClassifierCV(FittedModelClassifier):
         tested = search.tested
         votes = search.out_of_fold_votes()[:, tested]
         own, weight = search.own[tested], search.rows.weight[tested]
+        most = None if search.n_classes == 2 else MOST_OF_MORE
         # One row per row of the data; one column per candidate or, with more than two classes, per class and candidate.
         by_row = np.moveaxis(votes, 0, -1)
         if self.scoring is None:
             by_row, own, weight = _merged(by_row, own, weight)
             losses = squared_error(right_votes(own, search.n_classes), weight)
-            shares = greedy_weights(np.moveaxis(by_row, -1, 0), losses, ROUNDS)
+            shares = greedy_weights(np.moveaxis(by_row, -1, 0), losses, ROUNDS, most)
         else:
-            shares = greedy_weights(votes, scoring.losses(np.flatnonzero(tested)), ROUNDS)
+            shares = greedy_weights(votes, scoring.losses(np.flatnonzero(tested)), ROUNDS, most)
         return shares, by_row @ shares, own, weight
 
     def _member(self, params: dict, fit: Fit, missing: MissingValues) -> LDEPClassifier:

@@ -22,6 +22,11 @@ LINEAR_DIVISOR = 1e4
 # Alphas within this factor of the best one are near it.
 NEAR = 10.001
 LINEAR = (1, 1)
+# What "auto" stands for. With more than two classes each has two maxima, and more pieces gain nothing; the hinge gains
+# little for half of the time. Chosen on the tables of `benchmarks/collection`: docs/model.md.
+PIECES_OF_TWO: tuple[tuple[int, int], ...] = ((10, 10), LINEAR, (40, 40))
+PIECES_OF_MORE: tuple[tuple[int, int], ...] = ((10, 10), LINEAR)
+LOSSES_OF_MORE: tuple[Loss, ...] = ("logistic",)
 PENALTIES = ("norm", "variance")
 
 
@@ -89,8 +94,14 @@ def within_budget(paths: list[Path], n_settings: float) -> list[Path]:
     return kept
 
 
-def check_grid(pieces, alphas, penalties, losses) -> tuple[list[tuple[int, int]], list[float], list[str], list[Loss]]:
+def check_grid(
+    pieces, alphas, penalties, losses, n_classes: int = 2
+) -> tuple[list[tuple[int, int]], list[float], list[str], list[Loss]]:
     """The settings to try, or an error that names the wrong one."""
+    if isinstance(pieces, str) and pieces == "auto":
+        pieces = PIECES_OF_TWO if n_classes == 2 else PIECES_OF_MORE
+    if isinstance(losses, str) and losses == "auto":
+        losses = LOSSES if n_classes == 2 else LOSSES_OF_MORE
     grid = (("pieces", pieces), ("alphas", alphas), ("penalties", penalties), ("losses", losses))
     for name, values in grid:
         if isinstance(values, str) or len(values) == 0:

@@ -131,23 +131,26 @@ def squared_errors(search: CrossValidation) -> np.ndarray:
 Losses = Callable[[np.ndarray], np.ndarray]
 
 
-def greedy_weights(values: np.ndarray, losses: Losses, n_rounds: int) -> np.ndarray:
+def greedy_weights(values: np.ndarray, losses: Losses, n_rounds: int, most: int | None = None) -> np.ndarray:
     """Weight each candidate by the number of rounds that it wins.
 
-    `values` has one entry per candidate. `losses` returns the loss of each of several averages, of shape (n_averages,)
-    or (n_averages, n_losses); of several losses, each decides between averages that are equal in those before. The
-    weights are those after the round with the lowest loss, the first of equal ones, and sum to 1.
+    `values` has one entry per candidate; at most `most` of them get a weight. `losses` returns the loss of each of
+    several averages, of shape (n_averages,) or (n_averages, n_losses); of several losses, each decides between averages
+    that are equal in those before. The weights are those after the round with the lowest loss, the first of equal ones,
+    and sum to 1.
     """
     counts = np.zeros(len(values), dtype=int)
     total = np.zeros(values.shape[1:])
     best_loss: tuple[float, ...] | None = None
     best_counts = counts
     for size in range(1, n_rounds + 1):
-        table = losses((total + values) / size).reshape(len(values), -1)
-        winner = int(np.lexsort(table.T[::-1])[0])
-        counts[winner] += 1
-        total += values[winner]
-        loss = tuple(table[winner].tolist())
+        used = np.flatnonzero(counts)
+        allowed = np.arange(len(values)) if most is None or len(used) < most else used
+        table = losses((total + values[allowed]) / size).reshape(len(allowed), -1)
+        place = int(np.lexsort(table.T[::-1])[0])
+        counts[allowed[place]] += 1
+        total += values[allowed[place]]
+        loss = tuple(table[place].tolist())
         if best_loss is None or loss < best_loss:
             best_loss, best_counts = loss, counts.copy()
     return best_counts / best_counts.sum()

@@ -14,6 +14,7 @@ from ldep.model import open_votes, sparsemax
 VOTE = {"hinge": 1.0, "logistic": 0.25}
 
 QUICK = {"pieces": [(3, 3), (1, 1), (2, 1)], "alphas": [0.1, 1.0], "penalties": ["norm"], "cv": 3, "random_state": 0}
+QUICK["losses"] = ["hinge", "logistic"]
 NAMES = np.array(["ash", "beech", "oak", "yew"])
 POINTS, CLUSTERS = make_blobs(240, centers=8, n_features=3, cluster_std=1.5, random_state=0)
 X, CODES = POINTS[:160], CLUSTERS[:160] % 4
@@ -66,6 +67,20 @@ def test_all_pairs_and_both_losses_are_tried(voting):
     assert {(setting["r1"], setting["r2"]) for setting in tried} == {(3, 3), (1, 1), (2, 1)}
     assert {setting["loss"] for setting in tried} == {"hinge", "logistic"}
     assert voting.best_score_ == voting.cv_results_["mean_test_score"].max()
+
+
+def test_by_default_the_logistic_loss_and_few_pieces_are_tried(voting):
+    settings = {name: value for name, value in QUICK.items() if name not in ("pieces", "losses")}
+    tried = LDEPClassifierCV(**settings).fit(X, Y).cv_results_["params"]
+    assert {(setting["r1"], setting["r2"], setting["loss"]) for setting in tried} == {
+        (10, 10, "logistic"),
+        (1, 1, "logistic"),
+    }
+
+
+def test_at_most_two_settings_vote(voting):
+    assert np.count_nonzero(voting.cv_results_["weight"]) <= 2
+    assert len(voting.estimators_) <= 2 * voting.n_splits_
 
 
 def test_the_selection_has_the_lowest_squared_error_of_any_single_setting(voting):

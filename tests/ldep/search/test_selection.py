@@ -42,6 +42,16 @@ def test_a_candidate_that_is_always_right_is_selected_alone():
     np.testing.assert_array_equal(greedy_weights(votes, squared_error(y, weight), 40), np.eye(6)[3])
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_more_candidates_than_allowed_get_a_weight(most):
+    votes, y, weight = problem()
+    losses = squared_error(y, weight)
+    assert np.count_nonzero(greedy_weights(votes, losses, 40)) > most
+    weights = greedy_weights(votes, losses, 40, most)
+    assert np.count_nonzero(weights) == most
+    assert weights.sum() == pytest.approx(1.0)
+
+
 def test_later_losses_decide_between_equal_ones():
     votes = np.array([[1.0, -1.0], [0.5, -0.5], [0.8, -0.8]])
 
