@@ -4,10 +4,14 @@ Two questions are asked about the rows that each fit has not seen.
 
 Do the answers depend on the classes at all? The sum of the rows' scores for their own classes, as ranks within each
 fold, is compared with what it would be if the classes of a fold were shuffled among its rows; mean and variance of that
-are known in closed form. With two classes this is the rank-sum test. It is corrected as the standard error below is:
-models whose training parts overlap err together, and without any relation their sums vary by a third more than those
-of independent models (30 tables of 900 rows, 3 % positives, logistic regression and extra trees). Rows of one group say
-less than so many separate rows, and so do neighbours in time: their sums are compared with zero, if that is stricter.
+are known in closed form. With two classes this is the rank-sum test. Rows of one group say less than so many separate
+rows, and so do neighbours in time: the mean over groups or over blocks of time must also exceed zero by Student's test
+of their sums. (A test by the mean square of the sums instead of their variance would count the effect itself as noise,
+and could find no effect at all with few groups.) Both are corrected as the standard error below is, because models
+whose training parts overlap err together: without any relation their sums vary by a third to a half more than those of
+independent models. Folds by time need no correction, here or below. A block is scored by a model that has seen earlier
+rows only, so without any relation its sum has the mean zero whatever happened before, and the sums of the blocks are
+uncorrelated.
 
 Is the metric better than that of the rule? The mean difference over the folds must exceed two standard errors, which
 are those of Nadeau and Bengio for folds whose training parts overlap. A metric of scores, such as average precision, is
@@ -97,7 +101,9 @@ def standard_error(differences: np.ndarray, data: TrainingData) -> float:
 
 
 def _overlap(data: TrainingData) -> float:
-    """The rows of a test part divided by those of its training part, the mean over the folds."""
+    """The rows of a test part divided by those of its training part, the mean over the folds; 0 for folds by time."""
+    if data.partition.time is not None:
+        return 0.0
     shares = [data.test_rows(fold).sum() / data.train_rows(fold).sum() for fold in range(data.n_folds)]
     return float(np.mean(shares))
 
@@ -108,22 +114,36 @@ def association(decisions: np.ndarray, data: TrainingData) -> float:
     decisions: one column per class, NaN where no fold tests a row. Only the first repeat is used.
     """
     labels, numbers = np.unique(data.y, return_inverse=True)
-    own, variance = np.zeros(len(numbers)), 0.0
+    own, variance, tested = np.zeros(len(numbers)), 0.0, np.zeros(len(numbers), dtype=bool)
     for fold in range(data.partition.folds_per_repeat):
         rows = np.flatnonzero(data.test_rows(fold))
         if len(rows) < 2:
             continue
+        tested[rows] = True
         counts = np.bincount(numbers[rows], minlength=len(labels))
         ranks = stats.rankdata(decisions[rows], axis=0) / len(rows)
         ranks -= ranks.mean(axis=0)
         ranks -= (ranks @ counts / len(rows))[:, None]
         own[rows] = ranks[np.arange(len(rows)), numbers[rows]]
         variance += float((ranks**2).sum(axis=0) @ counts) / (len(rows) - 1)
+    if variance <= 0:
+        return 0.0
+    found = float(own.sum() / np.sqrt(variance))
     clusters = data.partition.group
     if data.partition.time is not None:
         clusters = stats.rankdata(data.partition.time, method="min") * BLOCKS // (len(numbers) + 1)
     if clusters is not None:
-        sums = np.bincount(np.unique(clusters, return_inverse=True)[1], own)
-        variance = max(variance, float(sums @ sums))
-    variance *= 1 + data.partition.folds_per_repeat * _overlap(data)
-    return float(own.sum() / np.sqrt(variance)) if variance > 0 else 0.0
+        found = min(found, _by_clusters(own, clusters, tested))
+    return found / float(np.sqrt(1 + data.partition.folds_per_repeat * _overlap(data)))
+
+
+def _by_clusters(own: np.ndarray, clusters: np.ndarray, tested: np.ndarray) -> float:
+    """Student's test of the mean over the tested rows, by the sums of clusters, as standard deviations of a normal."""
+    cluster = np.unique(clusters[tested], return_inverse=True)[1]
+    sums, sizes = np.bincount(cluster, own[tested]), np.bincount(cluster)
+    count, total = len(sums), float(sums.sum())
+    if count < 2 or total <= 0:
+        return 0.0
+    deviations = sums - sizes * (total / sizes.sum())
+    spread = float(np.sqrt(deviations @ deviations * count / (count - 1)))
+    return float(stats.norm.isf(stats.t.sf(total / spread, count - 1))) if spread > 0 else float("inf")

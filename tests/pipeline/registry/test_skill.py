@@ -18,7 +18,7 @@ from ldep.model import unfolded
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.execution import results
-from ldep_pipeline.fitting.training_data import Partition, TrainingData, group_folds, stratified_folds
+from ldep_pipeline.fitting.training_data import Partition, TrainingData, group_folds, stratified_folds, time_folds
 from ldep_pipeline.metrics.evaluation import classes_of, guess
 from ldep_pipeline.registry import download, skill
 
@@ -82,6 +82,46 @@ def test_rows_of_one_group_are_no_separate_evidence():
         alone.append(skill.association(decisions, data_of(y, X, Partition(partition.test_fold))))
     assert max(alone) > 3
     assert max(grouped) < 2.5
+
+
+def forward(data: TrainingData) -> np.ndarray:
+    """Decision values of a logistic regression that has seen earlier rows only, or other groups only."""
+    decisions = np.full((len(data.y), 2), np.nan)
+    for fold in range(data.n_folds):
+        train, test = data.train_rows(fold), data.test_rows(fold)
+        values = LogisticRegression().fit(data.X[train], data.y[train]).decision_function(data.X[test])
+        decisions[test] = unfolded(values)
+    return decisions
+
+
+def of_time(seed: int, memory: float, signal: float, rows: int = 400) -> TrainingData:
+    """Features and classes that drift, each for itself, and that share a signal."""
+    rng = np.random.default_rng(seed)
+    steps = rng.normal(size=(rows, 3))
+    for row in range(1, rows):
+        steps[row] = memory * steps[row - 1] + np.sqrt(1 - memory**2) * steps[row]
+    level = steps[:, 2] + signal * steps[:, 0]
+    y = np.where(level > np.median(level), "b", "a")
+    return data_of(y, steps[:, :2], Partition(time_folds(np.arange(rows), 5)[:, None], time=np.arange(rows)))
+
+
+def test_an_evident_effect_is_found_in_rows_by_time():
+    strong = [skill.association(forward(data), data) for data in (of_time(seed, 0.0, 2.0) for seed in range(20))]
+    assert min(strong) > 4
+
+
+def test_a_drift_of_features_and_classes_is_no_effect():
+    found = [skill.association(forward(data), data) for data in (of_time(seed, 0.9, 0.0) for seed in range(60))]
+    assert np.mean(np.array(found) > 2.5) <= 2 / 60
+
+
+def test_an_evident_effect_is_found_in_few_groups():
+    rng = np.random.default_rng(0)
+    machine = rng.integers(0, 8, size=400)
+    X = rng.normal(size=(400, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=400) > 0, "b", "a")
+    data = data_of(y, X, Partition(group_folds(y, machine, 5, 0)[:, None], group=machine))
+    assert skill.association(forward(data), data) > 2.5
 
 
 def project(folder: Path, frame: pd.DataFrame, **sections: object) -> None:
