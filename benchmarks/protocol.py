@@ -27,7 +27,7 @@ from ldep_pipeline.config.params import Data, Split
 from ldep_pipeline.data import catalogue, folds
 from ldep_pipeline.fitting.specs import Impute
 from ldep_pipeline.report import paper, renderers
-from ldep_pipeline.report.table import Cell, Column, Table, spread_text
+from ldep_pipeline.report.renderers import Cell, Column, Table, spread_text
 from ldep_pipeline.stages import fetch, impute, split
 
 log = logging.getLogger(__name__)

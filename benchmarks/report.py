@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from ldep_pipeline.common import machine
 from ldep_pipeline.common.files import replacing, write_text
 from ldep_pipeline.report import renderers
-from ldep_pipeline.report.table import Cell, Column, Table
+from ldep_pipeline.report.renderers import Cell, Column, Table
 
 FOLDER = Path("reports/bench")
 LONGEST_TABLE = 60  # rows; a longer one is written as CSV only

@@ -33,7 +33,7 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config import paths
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.execution import results
-from ldep_pipeline.fitting.budget import ccp_seconds
+from ldep_pipeline.fitting.specs import ccp_seconds
 
 DATASETS, SEEDS, MODELS, FOLDS, CORES = 1_000, 100, 13, 5, 1_000
 STAGES = (30, 60, 120, 240)  # of the measured dvc.yaml
@@ -237,7 +237,7 @@ def run() -> Report:
     if len(exact):
         report.note(
             f"A fit by exact CCP takes {np.exp(np.median(ratio)):.2f} times the estimate of "
-            f"`pipeline/ldep_pipeline/fitting/budget.py`, in the median of {len(exact)} fits on "
+            f"`pipeline/ldep_pipeline/fitting/specs.py`, in the median of {len(exact)} fits on "
             f"{exact['dataset'].nunique()} data sets. A typical fit differs from this by a factor of "
             f"{np.exp(np.median(np.abs(ratio - np.median(ratio)))):.2f}."
         )

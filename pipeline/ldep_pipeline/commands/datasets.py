@@ -17,14 +17,14 @@ from ldep_pipeline.data import catalogue
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.data.kinds import ColumnError
+from ldep_pipeline.data.own_file import merged, spellings, suggest
 from ldep_pipeline.data.profile import Profile, profile
-from ldep_pipeline.data.provenance import UNKNOWN, Provenance
 from ldep_pipeline.data.sources import registered
-from ldep_pipeline.data.suggestions import merged, spellings, suggest
+from ldep_pipeline.data.stage_files import UNKNOWN, Provenance
 from ldep_pipeline.data.tables import Layout, open_table
 from ldep_pipeline.data.tables.csv_table import guess_layout
 from ldep_pipeline.report import renderers
-from ldep_pipeline.report.table import Cell, Column, Table
+from ldep_pipeline.report.renderers import Cell, Column, Table
 
 LISTED = (
     Column("name", "left"),

@@ -49,8 +49,8 @@ OTHER_COMMANDS = (
     Command("ui", "serve", "open MLflow's UI on the runs, grouped by data set; print its address"),
     Command("export", "export", "write a registered ℓ-DEP as ONNX or as a C header"),
     Command("explore", "explore", "write a registered ℓ-DEP as a page to play with in a browser"),
-    Command("relocate", "relocate", "make the MLflow database of a moved or copied project use its own artifacts"),
-    Command("publish", "publish", "copy the report into a folder that can be committed"),
+    Command("relocate", "project", "make the MLflow database of a moved or copied project use its own artifacts"),
+    Command("publish", "project", "copy the report into a folder that can be committed"),
 )
 
 

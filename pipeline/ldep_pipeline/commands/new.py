@@ -22,8 +22,8 @@ from ldep_pipeline.common.progress import duration, of_one_step
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.config.params import Key, OwnData, Params, load
 from ldep_pipeline.data import catalogue, own_file
+from ldep_pipeline.data.own_file import suggest
 from ldep_pipeline.data.profile import Profile
-from ldep_pipeline.data.suggestions import suggest
 from ldep_pipeline.data.tables import Layout
 from ldep_pipeline.encoding import columns
 from ldep_pipeline.execution import suites

@@ -29,7 +29,6 @@ from ldep_pipeline.data.cells import CellError
 from ldep_pipeline.data.tables import Layout, Table, open_table
 from ldep_pipeline.registry import download
 from ldep_pipeline.report import renderers
-from ldep_pipeline.report import table as tables
 from ldep_pipeline.server import request_log
 from ldep_pipeline.serving.served_model import Report, ServedModel, columns_by_row, refuse
 
@@ -40,12 +39,12 @@ MOST_WORDS = 10  # of a text, in an explanation
 MOVED = 3  # the exit code if a column moved
 FEW_ROWS = 100
 DRIFT_COLUMNS = (
-    tables.Column("column", "left"),
-    tables.Column("PSI"),
-    tables.Column("missing before"),
-    tables.Column("now"),
-    tables.Column("unseen"),
-    tables.Column("moved", "left"),
+    renderers.Column("column", "left"),
+    renderers.Column("PSI"),
+    renderers.Column("missing before"),
+    renderers.Column("now"),
+    renderers.Column("unseen"),
+    renderers.Column("moved", "left"),
 )
 
 
@@ -287,7 +286,7 @@ def drift_table(result: list[ColumnDrift]) -> str:
         )
         for column in result
     ]
-    return renderers.text(tables.Table(DRIFT_COLUMNS, [[tables.Cell(text) for text in row] for row in rows]))
+    return renderers.text(renderers.Table(DRIFT_COLUMNS, [[renderers.Cell(text) for text in row] for row in rows]))
 
 
 EXAMPLE = "ldep score models:/ldep-banana@champion rows.csv scored.parquet --explain"

@@ -20,7 +20,7 @@ from ldep_pipeline.fitting.models import classes, derive_seed
 from ldep_pipeline.fitting.specs import Classifier
 from ldep_pipeline.fitting.study import StudyTask
 from ldep_pipeline.fitting.training_data import Partition
-from ldep_pipeline.metrics import threshold
+from ldep_pipeline.metrics import evaluation
 
 VOTES = "ldep"  # the package that selects the models of an ensemble and lets them vote
 
@@ -58,7 +58,7 @@ class TrainingPlan:
     def key(self, model: str) -> str:
         """Digest of everything that the numbers of one model depend on."""
         keys = [self.fits[model, fold].key for fold in range(self.folds)]
-        return digest([*keys, self.metric] if threshold.moves(self.metric) else keys)
+        return digest([*keys, self.metric] if evaluation.depends_on_threshold(self.metric) else keys)
 
 
 def make(

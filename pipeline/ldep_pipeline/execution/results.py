@@ -22,7 +22,7 @@ from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.common.files import replacing, write_json, write_text
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
-from ldep_pipeline.metrics import threshold
+from ldep_pipeline.metrics import evaluation
 from ldep_pipeline.metrics.metric import METRICS
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def settings_digest(model: str, params: Params) -> str:
     entry = params.classifiers[model]
     tuning = [params.tuning.model_dump(), params.metric] if entry.search else None
     costs = params.costs.model_dump() if params.costs is not None else None
-    metric = params.metric if threshold.moves(params.metric) else None
+    metric = params.metric if evaluation.depends_on_threshold(params.metric) else None
     return digest(entry.model_dump(), tuning, metric, costs, params.impute.model_dump(), params.execution.seed)
 
 

@@ -18,9 +18,8 @@ from typing import Any
 
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.execution import pools
-from ldep_pipeline.fitting.budget import Estimate, ccp_seconds, ebm_seconds
 from ldep_pipeline.fitting.models import settings_for
-from ldep_pipeline.fitting.specs import Classifier, Tuning
+from ldep_pipeline.fitting.specs import Classifier, Estimate, Tuning, ccp_seconds, ebm_seconds
 
 PRUNED = 0.6  # the share of a trial's inner fits that is made on average: the others are abandoned
 LOOSE = 0.01  # a tolerance from which on the ℓ-DEP needs about a third of the iterations; its default is looser

@@ -17,7 +17,7 @@ from sklearn.metrics import confusion_matrix
 from ldep.model import class_numbers, folded
 from ldep_pipeline.fitting.specs import Costs
 from ldep_pipeline.fitting.training_data import TrainingData
-from ldep_pipeline.metrics import threshold
+from ldep_pipeline.metrics import evaluation
 from ldep_pipeline.metrics.evaluation import classes_of, score_of_classes
 from ldep_pipeline.metrics.metric import METRICS
 
@@ -44,8 +44,8 @@ def choose(
     values = {fold: folded(decisions[fold]) for fold in range(folds)}
     every = np.concatenate(list(values.values()))
     if METRICS[metric].needs != "classes" and len(np.unique(class_numbers(every))) == 1 and np.ptp(every) > 0:
-        metric = threshold.SUBSTITUTE
-    elif not threshold.moves(metric):
+        metric = evaluation.CHOOSES_THRESHOLD
+    elif not evaluation.depends_on_threshold(metric):
         return None
     chosen, gains = [], []
     for fold in range(folds):
@@ -53,14 +53,14 @@ def choose(
         if len(np.unique(y)) < 2:  # the first block that is tested by time has no earlier ones
             chosen.append(0.0)
             continue
-        chosen.append(threshold.best(metric, y, unseen, classes))
+        chosen.append(evaluation.best_threshold(metric, y, unseen, classes))
         tested = data.y[data.test_rows(fold)]
-        scores = [threshold.score_at(metric, tested, values[fold], at, classes) for at in (chosen[-1], 0.0)]
+        scores = [evaluation.score_at(metric, tested, values[fold], at, classes) for at in (chosen[-1], 0.0)]
         gains.append(METRICS[metric].gain(*scores))
     noise = float(np.std(gains, ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else np.inf
     if not gains or np.mean(gains) <= noise:
         return None
-    return Thresholds(tuple(chosen), threshold.best(metric, *_of_repeat(data, values, 0), classes))
+    return Thresholds(tuple(chosen), evaluation.best_threshold(metric, *_of_repeat(data, values, 0), classes))
 
 
 def apply(
@@ -84,7 +84,7 @@ def value_at_zero(metric: str, costs: Costs | None, data: TrainingData, columns:
     """The mean over the folds of the first repeat without a threshold. columns: decision values of all rows."""
     classes, values = classes_of(data.y, costs), folded(columns)
     parts = [data.test_rows(fold) for fold in range(data.partition.folds_per_repeat)]
-    return float(np.mean([threshold.score_at(metric, data.y[part], values[part], 0.0, classes) for part in parts]))
+    return float(np.mean([evaluation.score_at(metric, data.y[part], values[part], 0.0, classes) for part in parts]))
 
 
 def _of_repeat(

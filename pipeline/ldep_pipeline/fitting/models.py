@@ -25,8 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ldep.estimators import LinearLDEP
-from ldep_pipeline.fitting.budget import estimated_seconds, takes
-from ldep_pipeline.fitting.specs import Classifier, Impute, Space
+from ldep_pipeline.fitting.specs import Classifier, Impute, Space, estimated_seconds, takes
 from ldep_pipeline.fitting.training_data import Partition
 
 COMPARED = 200  # rows on which a linear model and its other form are compared

@@ -16,7 +16,7 @@ from ldep_pipeline.fitting import models
 from ldep_pipeline.fitting.models import one_core
 from ldep_pipeline.fitting.specs import Classifier, Costs, Impute
 from ldep_pipeline.fitting.training_data import Splits, TrainingData
-from ldep_pipeline.metrics import evaluation, threshold
+from ldep_pipeline.metrics import evaluation
 from ldep_pipeline.metrics.metric import METRICS, Metric
 
 FoldScores = dict[int, float]
@@ -147,12 +147,14 @@ def _score(task: TrialTask, pipe: Pipeline, data: TrainingData, test: np.ndarray
     # Only the metric that counts: computing all of them takes longer than many a fit.
     classes = evaluation.classes_of(data.y, task.costs)
     X, y = data.X[test], data.y[test]
-    if classes.positive is not None and threshold.moves(task.metric):
+    if classes.positive is not None and evaluation.depends_on_threshold(task.metric):
         # With the best threshold of these rows: a threshold is chosen afterwards, whatever the settings.
         columns = evaluation.decision_columns(pipe, X, classes.labels)
         if columns is not None:
             values = folded(columns)
-            return threshold.score_at(task.metric, y, values, threshold.best(task.metric, y, values, classes), classes)
+            return evaluation.score_at(
+                task.metric, y, values, evaluation.best_threshold(task.metric, y, values, classes), classes
+            )
     value = evaluation.score(task.metric, pipe, X, y, pipe.predict(X), classes)
     if value is None:
         needs = METRICS[task.metric].needs

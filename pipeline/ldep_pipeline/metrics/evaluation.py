@@ -2,6 +2,10 @@
 
 Decision values say how much a model favours each class: one column per class, and the largest is favoured. With two
 classes the columns are -d/2 and d/2 for the decision value d of an estimator (`ldep.model.unfolded`).
+
+The second of two classes is predicted from a threshold of d on. 0 is right for accuracy, which is therefore measured
+and served there. For any other metric of classes, such as balanced accuracy, F1 or a cost, 0 has no such merit, and the
+threshold is chosen by the metric.
 """
 
 from __future__ import annotations
@@ -11,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ldep.model import unfolded
-from ldep_pipeline.metrics.metric import COST, METRICS
+from ldep.model import class_numbers, unfolded
+from ldep_pipeline.metrics.metric import ACCURACY, COST, METRICS
 
 SMALLEST = 1e-12  # a probability of 0 or 1 has no finite log-odds
 
@@ -161,3 +165,28 @@ def _probabilities(pipe: Any, X: Any, classes: Classes) -> np.ndarray | None:
         expanded[:, np.searchsorted(classes.labels, pipe.classes_)] = values
         values = expanded
     return classes.of_positive(values)
+
+
+THRESHOLDS = 200  # places at which a threshold is tried
+CHOOSES_THRESHOLD = "f1"  # for a metric that does not depend on predicted classes
+
+
+def depends_on_threshold(metric: str) -> bool:
+    """Whether the values by a metric depend on the threshold, and 0 is not the right one."""
+    return METRICS[metric].needs == "classes" and metric != ACCURACY.name
+
+
+def best_threshold(metric: str, y: np.ndarray, values: np.ndarray, classes: Classes) -> float:
+    """The best of some quantiles of the values; of equally good ones that in the middle."""
+    candidates = np.unique(np.append(np.quantile(values, np.linspace(0, 1, THRESHOLDS)), 0.0))
+    scores = np.array([score_at(metric, y, values, candidate, classes) for candidate in candidates])
+    highest = scores.max() if METRICS[metric].higher_is_better else scores.min()
+    equal = candidates[scores == highest]
+    return float(equal[len(equal) // 2])
+
+
+def score_at(metric: str, y: np.ndarray, values: np.ndarray, threshold: float, classes: Classes) -> float:
+    """A metric of the classes that are predicted with a threshold."""
+    value = score_of_classes(metric, y, classes.labels[class_numbers(values - threshold)], classes)
+    assert value is not None
+    return value

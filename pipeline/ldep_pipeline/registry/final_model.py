@@ -34,9 +34,8 @@ from ldep_pipeline.fitting import ensemble, models
 from ldep_pipeline.fitting.fit import constant
 from ldep_pipeline.fitting.models import one_core
 from ldep_pipeline.fitting.training_data import TrainingData
-from ldep_pipeline.metrics.evaluation import decision_values
+from ldep_pipeline.metrics.evaluation import CHOOSES_THRESHOLD, decision_values
 from ldep_pipeline.metrics.metric import METRICS
-from ldep_pipeline.metrics.threshold import SUBSTITUTE
 from ldep_pipeline.serving import calibration, mlflow_folder
 from ldep_pipeline.serving.calibration import Calibration
 from ldep_pipeline.serving.served_model import is_calibrated
@@ -194,7 +193,7 @@ def threshold_of(
     if decisions is None or not rows["served_threshold"].any():
         return None
     value = float(rows["served_threshold"].iloc[0])
-    metric = params.metric if METRICS[params.metric].needs == "classes" else SUBSTITUTE
+    metric = params.metric if METRICS[params.metric].needs == "classes" else CHOOSES_THRESHOLD
     measured = float(rows[rows["metric"] == metric]["value"].mean())
     return Threshold(value, metric, measured, thresholds.value_at_zero(metric, params.costs, data, decisions))
 

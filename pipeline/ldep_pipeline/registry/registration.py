@@ -1,6 +1,10 @@
 """The registration of a final model in MLflow: its version with tags and a description, and the alias that it gets.
 
 Whatever interrupts it, it can be run again: the version is found by its key, and is decided about only once.
+
+The champion of other data or folds is measured again: its settings are fitted out of fold on the rows of today. So a
+new version and the champion are compared on the same rows and folds, and neither is asked about rows that it has seen.
+The fits are stored like those of `train`.
 """
 
 from __future__ import annotations
@@ -8,19 +12,23 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldep_pipeline.common import machine
+from ldep_pipeline.common import machine, progress
+from ldep_pipeline.common.digests import digest
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.provenance import Provenance
-from ldep_pipeline.registry import final_model, promotion, rematch, versions
+from ldep_pipeline.data.stage_files import Provenance
+from ldep_pipeline.execution import plan, thresholds
+from ldep_pipeline.fitting.fit import FitTask, run_fit
+from ldep_pipeline.registry import final_model, promotion, versions
 from ldep_pipeline.registry.final_model import FinalModel
 from ldep_pipeline.registry.promotion import Again, Measured, PromotionRule
 from ldep_pipeline.registry.selection import Selection
@@ -149,8 +157,8 @@ class _Registration:
     def _again(self, tags: dict[str, str]) -> Again:
         """The settings of a champion of other data, on the rows and folds of this version."""
         try:
-            values = rematch.measure(self.work.dataset, tags, self.params, self.registry.root)
-        except rematch.NoRematch as error:
+            values = measure(self.work.dataset, tags, self.params, self.registry.root)
+        except NoRematch as error:
             return Again(None, problem=str(error))
         data = load_training_data(self.work.dataset, self.registry.root / paths.DATA)
         if not np.isfinite(values).all():
@@ -194,3 +202,45 @@ class _Registration:
                 'It answers the class; with `"params": {"output": "full"}` also score, probability and explanation.',
             ]
         )
+
+
+class NoRematch(Exception):
+    """The settings of the champion cannot be fitted again; the message says why."""
+
+
+def measure(dataset: str, tags: Mapping[str, str], params: Params, root: Path) -> np.ndarray:
+    """The metric that decides, on each fold. tags: those of the champion's version."""
+    model = tags.get("model", "")
+    if model not in params.classifiers:
+        raise NoRematch(f"its model, {model or 'unknown'}, is not one of classifiers")
+    try:
+        settings = json.loads(tags["settings"])
+    except (KeyError, ValueError):  # a tag cannot hold the settings of a large ensemble
+        raise NoRematch("its settings are not recorded completely") from None
+    data = load_training_data(dataset, root / paths.DATA)
+    trained = plan.make(dataset, params, data.partition, root / paths.DATA, root / paths.STATE, [model])
+    tasks = {fold: _with_settings(task, settings) for (_, fold), task in trained.fits.items()}
+    records: dict[int, dict[str, Any]] = {}
+    decisions: dict[int, np.ndarray] = {}
+    with progress.of_one_step(f"{dataset}: fitting the settings of the champion, {model}, on the new rows"):
+        for fold, task in tasks.items():
+            result = trained.store.get_fit(task.key) or run_fit(task, data)
+            if result.record["status"] == "failed":
+                raise NoRematch(f"with its settings, {model} fails on the new rows: {result.record['message']}")
+            trained.store.put_fit(task.key, replace(result, pipeline=None))
+            records[fold] = dict(result.record)
+            if result.decisions is not None:
+                decisions[fold] = result.decisions
+    chosen = thresholds.choose(params.metric, params.costs, data, decisions)
+    if chosen is not None:
+        for fold, record in records.items():
+            thresholds.apply(chosen, params.costs, data, fold, decisions[fold], record)
+    values = [records[fold]["metrics"].get(params.metric) for fold in sorted(records)]
+    return np.array(values, dtype=np.float64)
+
+
+def _with_settings(task: FitTask, settings: dict[str, Any]) -> FitTask:
+    key = digest("rematch", task.key, settings)
+    if task.entry.ensemble is not None:
+        return replace(task, key=key, ensemble=settings)
+    return replace(task, key=key, chosen=settings)

@@ -17,8 +17,7 @@ from ldep_pipeline.config.params import Params
 from ldep_pipeline.data import folds
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.profile import read_profile
-from ldep_pipeline.data.provenance import Provenance
-from ldep_pipeline.data.stage_files import read_imputed, read_raw
+from ldep_pipeline.data.stage_files import Provenance, read_imputed, read_raw
 from ldep_pipeline.execution import results
 from ldep_pipeline.fitting.training_data import TrainingData
 from ldep_pipeline.metrics.metric import METRICS, Metric

@@ -27,7 +27,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
 from ldep_pipeline.metrics.metric import Metric
 from ldep_pipeline.report import labels, paper
-from ldep_pipeline.report.known_models import OURS, RIVALS, TUNED
+from ldep_pipeline.report.labels import OURS, RIVALS, TUNED
 from ldep_pipeline.report.scores import LEVEL as CONFIDENCE
 from ldep_pipeline.report.scores import FoldScores, Scores, interval_of_mean
 

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from ldep_pipeline.report import drawing, renderers
 from ldep_pipeline.report.figures import Picture
-from ldep_pipeline.report.table import Table
+from ldep_pipeline.report.renderers import Table
 
 FOLDER = Path(__file__).parent
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.report import labels
-from ldep_pipeline.report.known_models import BASELINES, OURS, PAPER_COLUMNS, REPRODUCED
+from ldep_pipeline.report.labels import BASELINES, OURS, PAPER_COLUMNS, REPRODUCED
 from ldep_pipeline.report.scores import Scores
 
 FILE = Path(__file__).with_name("paper_table1.csv")

@@ -12,8 +12,7 @@ from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Data, OwnData
 from ldep_pipeline.data import catalogue, own_file, sources
 from ldep_pipeline.data.profile import Profile, profile
-from ldep_pipeline.data.provenance import Provenance
-from ldep_pipeline.data.stage_files import write_raw
+from ldep_pipeline.data.stage_files import Provenance, write_raw
 
 log = logging.getLogger(__name__)
 MOST_WARNINGS = 30  # in the log; the profile holds all

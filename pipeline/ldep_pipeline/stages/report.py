@@ -23,7 +23,7 @@ from ldep_pipeline.report import collector, drawing, sections
 from ldep_pipeline.report.figures import Picture
 from ldep_pipeline.report.report_data import COMPARED, DatasetReport, ReportData
 from ldep_pipeline.report.scores import total_cost
-from ldep_pipeline.report.sections import model_card, summary, table1
+from ldep_pipeline.report.sections import summary, table1, winner
 from ldep_pipeline.tracking import connection
 from ldep_pipeline.tracking.runs import ReportRuns
 
@@ -65,7 +65,7 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: st
         if data is not None:
             write_table1(table1.of_data(data), folder)
         for report in reports:
-            write_text(folder / _card_name(report), model_card.markdown(report))
+            write_text(folder / _card_name(report), winner.markdown(report))
         svgs = {name: write_pictures(page.pictures, folder, plots) for name, page in pages.items()}
         key = _digest(folder)  # before the provenance, which differs between two reports of the same results
         commits = runs.training_commits(datasets) if runs is not None else []

@@ -15,7 +15,7 @@ from ldep_pipeline.common.files import locked
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Execution, Params
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.data.stage_files import Provenance
 from ldep_pipeline.execution import plan, pools, results, training_progress
 from ldep_pipeline.execution.model_check import check_models
 from ldep_pipeline.execution.scheduler import BackgroundListener, Listener, Listeners, Scheduler

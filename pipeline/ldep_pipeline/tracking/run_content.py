@@ -13,7 +13,7 @@ import numpy as np
 from mlflow.data.pandas_dataset import from_pandas
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 
-from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.data.stage_files import Provenance
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.fitting.training_data import TrainingData
 from ldep_pipeline.metrics.metric import METRICS

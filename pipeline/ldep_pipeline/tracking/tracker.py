@@ -22,7 +22,7 @@ from mlflow.entities import DatasetInput, Run
 from ldep_pipeline.common import machine
 from ldep_pipeline.compat import mlflow_ui
 from ldep_pipeline.config.params import Tracking
-from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.data.stage_files import Provenance
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.scheduler import Listener
 from ldep_pipeline.fitting.training_data import TrainingData
@@ -180,7 +180,7 @@ class Tracker(Listener):
 
     def _write(self, model: str) -> None:
         # These load matplotlib and skops, which takes longer than the work of a run that is up to date.
-        from ldep_pipeline.tracking import artifacts, logged_model, run_content
+        from ldep_pipeline.tracking import artifacts, run_content
 
         record = run_content.RunRecord(self.plan, model, self.folds[model], self.rows, self.provenance)
         tags = {
@@ -205,7 +205,7 @@ class Tracker(Listener):
         # A pipeline that skops cannot store was not kept; the message of the fit says why.
         content = self.plan.store.pipeline_of(fit.key) if record.folds[0]["status"] != "failed" else None
         if self.params.models and content is not None:
-            model_id = logged_model.log_model(self.client, run, fit, content, self.rows)
+            model_id = artifacts.log_model(self.client, run, fit, content, self.rows)
         self.client.log_inputs(run_id, [self._dataset])
         values, parameters = run_content.metrics(record, model_id), run_content.parameters(record)
         self.client.log_batch(run_id, metrics=values, params=parameters)

@@ -15,7 +15,7 @@ from ldep_pipeline.commands import score
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.data import tables
-from ldep_pipeline.data.tables import Layout, parquet_table
+from ldep_pipeline.data.tables import Layout, typed_tables
 from ldep_pipeline.registry import download
 from tests.support import registered
 
@@ -56,7 +56,7 @@ def test_the_size_of_pieces_does_not_matter(registered_project, frame, tmp_path,
     frame.to_csv(tmp_path / "in.csv", index=False)
     frame.to_parquet(tmp_path / "in.parquet")
     whole = scored(registered_project, tmp_path / "in.csv", tmp_path / "whole.parquet")
-    monkeypatch.setattr(parquet_table, "ROWS", 7)
+    monkeypatch.setattr(typed_tables, "ROWS", 7)
     monkeypatch.setattr(tables, "BLOCK", 512)
     for source in ("in.csv", "in.parquet"):
         pieces = scored(registered_project, tmp_path / source, tmp_path / "pieces.parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldep_pipeline.common.errors import UserError
-from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.data.stage_files import Provenance
 
 
 def test_a_written_record_is_read_as_it_was(tmp_path):

@@ -13,8 +13,8 @@ import yaml
 
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.data.frames import read_frame
+from ldep_pipeline.data.own_file import spellings, suggest
 from ldep_pipeline.data.profile import profile
-from ldep_pipeline.data.suggestions import spellings, suggest
 
 ROOT = Path(__file__).parents[3]
 ROWS = 240

@@ -11,8 +11,7 @@ import pytest
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import plan
 from ldep_pipeline.fitting import models
-from ldep_pipeline.fitting.budget import EXACT, ccp_seconds, ebm_seconds, estimated_seconds
-from ldep_pipeline.fitting.specs import Classifier
+from ldep_pipeline.fitting.specs import EXACT, Classifier, ccp_seconds, ebm_seconds, estimated_seconds
 from ldep_pipeline.fitting.trial import fit_inner_model
 from tests.support import tiny
 

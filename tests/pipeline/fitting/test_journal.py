@@ -12,7 +12,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
-from ldep_pipeline.fitting.journal import Journal
+from ldep_pipeline.fitting.study import Journal
 
 ENTRIES = [{"op_code": number, "values": [0.1 + 0.2, float("inf"), None], "text": "ä"} for number in range(4)]
 

@@ -14,7 +14,7 @@ from ldep_pipeline.fitting.fit import FitTask
 from ldep_pipeline.fitting.specs import Classifier, Impute
 from ldep_pipeline.fitting.training_data import Partition, TrainingData
 from ldep_pipeline.registry.examination import examine_fold, learning_curve
-from ldep_pipeline.registry.examination.subject import Subject
+from ldep_pipeline.registry.examination.explained_rows import Subject
 
 LDEP = {"class": "ldep.LDEPClassifier", "params": {"r1": 2, "r2": 2, "alpha": 0.1}}
 VOTE = {"class": "ldep.LDEPClassifierCV", "params": {"pieces": [[1, 1], [2, 2]], "alphas": [0.1, 1.0], "cv": 3}}

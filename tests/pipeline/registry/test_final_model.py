@@ -11,7 +11,7 @@ from ldep_pipeline.config import params
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import results
 from ldep_pipeline.execution.scheduler import tune_on_all_rows
-from ldep_pipeline.fitting.budget import ccp_seconds
+from ldep_pipeline.fitting.specs import ccp_seconds
 from ldep_pipeline.registry import final_model, selection
 from tests.support import registered, tiny
 

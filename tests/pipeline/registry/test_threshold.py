@@ -22,9 +22,8 @@ from ldep_pipeline.config import params
 from ldep_pipeline.execution import results, thresholds
 from ldep_pipeline.fitting.specs import Costs
 from ldep_pipeline.fitting.training_data import Partition, TrainingData, stratified_folds, time_folds
-from ldep_pipeline.metrics.evaluation import classes_of
+from ldep_pipeline.metrics.evaluation import classes_of, score_at
 from ldep_pipeline.metrics.metric import METRICS
-from ldep_pipeline.metrics.threshold import score_at
 from ldep_pipeline.registry import download, final_model
 from ldep_pipeline.report import collector
 from ldep_pipeline.stages import register

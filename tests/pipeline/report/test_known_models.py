@@ -9,7 +9,7 @@ import pytest
 
 from ldep_pipeline.config import params
 from ldep_pipeline.execution.suites import SUITES
-from ldep_pipeline.report.known_models import DEFAULT, ENSEMBLED, FAMILIES, FORMS, KINDS, MODELS, TUNED
+from ldep_pipeline.report.labels import DEFAULT, ENSEMBLED, FAMILIES, FORMS, KINDS, MODELS, TUNED
 
 ROOT = Path(__file__).parents[3]
 PRINT = "names:\n\t@echo $(PAPER_MODELS),$(PEERS),$(REPEATED_MODELS)"

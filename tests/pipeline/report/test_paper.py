@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldep_pipeline.report import paper
-from ldep_pipeline.report.known_models import PAPER_COLUMNS
+from ldep_pipeline.report.labels import PAPER_COLUMNS
 from tests.support import reported
 
 

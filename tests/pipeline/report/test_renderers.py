@@ -8,7 +8,7 @@ import io
 import pytest
 
 from ldep_pipeline.report import renderers
-from ldep_pipeline.report.table import Cell, Column, Table, missing, number, signed, spread_text
+from ldep_pipeline.report.renderers import Cell, Column, Table, missing, number, signed, spread_text
 
 TABLE = Table(
     [Column("Data set", "left"), Column("ℓ-DEP"), Column("Δ")],

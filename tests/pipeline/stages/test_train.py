@@ -26,8 +26,7 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config.params import Split, check
 from ldep_pipeline.data import folds
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.provenance import Provenance
-from ldep_pipeline.data.stage_files import SplitColumn
+from ldep_pipeline.data.stage_files import Provenance, SplitColumn
 from ldep_pipeline.execution import plan, results, training_progress
 from ldep_pipeline.execution.model_check import check_models
 from ldep_pipeline.fitting.training_data import Partition

@@ -8,7 +8,7 @@ import pytest
 
 from ldep_pipeline.data import folds
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.provenance import Provenance
+from ldep_pipeline.data.stage_files import Provenance
 from ldep_pipeline.execution import plan
 from ldep_pipeline.tracking import artifacts
 from ldep_pipeline.tracking.run_content import RunRecord

@@ -110,7 +110,7 @@ def test_params_yaml_decides_and_finished_runs_follow(client, asked, fold_runs, 
 
 def test_the_score_of_a_finished_run_follows_the_metric_that_decides(client, root):
     """An SVC is measured in the same way by both metrics, which choose no threshold: its run is not written again."""
-    from ldep_pipeline.data.provenance import Provenance
+    from ldep_pipeline.data.stage_files import Provenance
     from ldep_pipeline.tracking import tracker
 
     rows, before = load_training_data("tiny"), tracked.runs(client)["svc"]

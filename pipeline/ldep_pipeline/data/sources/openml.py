@@ -32,9 +32,9 @@ from ldep_pipeline.compat import openml_client
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.provenance import Provenance
 from ldep_pipeline.data.settings import Data
 from ldep_pipeline.data.sources import Source, Unreachable
+from ldep_pipeline.data.stage_files import Provenance
 
 log = logging.getLogger(__name__)
 CLIENT = [sys.executable, "-m", openml_client.__name__]

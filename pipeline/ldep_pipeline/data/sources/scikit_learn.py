@@ -6,9 +6,9 @@ import pandas as pd
 
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import categorical
-from ldep_pipeline.data.provenance import Provenance
 from ldep_pipeline.data.settings import Data
 from ldep_pipeline.data.sources import Packaged
+from ldep_pipeline.data.stage_files import Provenance
 
 PACKAGE = "scikit-learn"
 # OpenML's file has six decimals; six of scikit-learn's 17 070 cells have a seventh.

@@ -86,9 +86,10 @@ def open_table(path: Path, layout: Layout | None = None, known: Collection[str] 
 
     `known` are columns that it should have, by which a missing header is noticed.
     """
-    from ldep_pipeline.data.tables.arff_table import ArffTable  # the readers import this module
     from ldep_pipeline.data.tables.csv_table import CsvTable
-    from ldep_pipeline.data.tables.parquet_table import ParquetTable
+
+    # The readers import this module.
+    from ldep_pipeline.data.tables.typed_tables import ArffTable, ParquetTable
 
     layout = layout or Layout()
     suffix = path.suffix.lower()

@@ -37,8 +37,7 @@ from ldep_pipeline.fitting.fit import FitTask, fit_and_evaluate
 from ldep_pipeline.fitting.models import one_core
 from ldep_pipeline.fitting.training_data import TrainingData
 from ldep_pipeline.metrics.metric import METRICS
-from ldep_pipeline.registry.examination.explained_rows import explained_rows
-from ldep_pipeline.registry.examination.subject import Subject
+from ldep_pipeline.registry.examination.explained_rows import Subject, explained_rows
 
 log = logging.getLogger(__name__)
 CODE = "registry/examination"  # decides the record, with the code of the fit

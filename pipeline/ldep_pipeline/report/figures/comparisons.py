@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ldep_pipeline.report import drawing, labels
 from ldep_pipeline.report.comparison import LEVEL, Ranks, outcomes
 from ldep_pipeline.report.figures import report_figure
-from ldep_pipeline.report.known_models import OURS
+from ldep_pipeline.report.labels import OURS
 from ldep_pipeline.report.report_data import ReportData
 
 NARROWEST = 6.3  # inches: the page would enlarge a smaller figure

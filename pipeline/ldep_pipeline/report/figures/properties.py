@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from ldep_pipeline.report import drawing, labels
 from ldep_pipeline.report.figures import report_figure
-from ldep_pipeline.report.known_models import LEADING
+from ldep_pipeline.report.labels import LEADING
 from ldep_pipeline.report.report_data import ReportData
 
 FEWEST = 5  # data sets

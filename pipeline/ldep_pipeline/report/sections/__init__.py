@@ -8,7 +8,7 @@ from ldep_pipeline.report import labels, page
 from ldep_pipeline.report.page import FilledSection, Page
 from ldep_pipeline.report.report_data import DatasetReport, ReportData
 from ldep_pipeline.report.sections import data as about_data
-from ldep_pipeline.report.sections import leaderboard, model_card, summary, table1, winner
+from ldep_pipeline.report.sections import leaderboard, summary, table1, winner
 
 SECTIONS = (
     summary.of_catalogue,
@@ -30,8 +30,8 @@ SECTIONS = (
     about_data.registry,
     about_data.datasets,
     about_data.profile,
-    model_card.use,
-    model_card.limits_and_facts,
+    winner.use,
+    winner.limits_and_facts,
 )
 
 

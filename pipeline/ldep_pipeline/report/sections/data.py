@@ -13,8 +13,8 @@ from ldep_pipeline.report import labels, page
 from ldep_pipeline.report.comparison import BETTER
 from ldep_pipeline.report.labels import model_cell
 from ldep_pipeline.report.page import Block, section
+from ldep_pipeline.report.renderers import Cell, Filled, Table, left, number, of_columns, right
 from ldep_pipeline.report.report_data import DatasetInfo, DatasetReport, ReportData
-from ldep_pipeline.report.table import Cell, Filled, Table, left, number, of_columns, right
 
 
 @section("failures", "Failed fits", ReportData)

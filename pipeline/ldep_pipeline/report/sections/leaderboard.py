@@ -11,12 +11,9 @@ import pandas as pd
 from ldep_pipeline.metrics.metric import METRICS, Metric
 from ldep_pipeline.report import figures, labels, page
 from ldep_pipeline.report.comparison import BETTER, WORSE, Lead, ModelComparison
-from ldep_pipeline.report.known_models import FAMILIES, FORMS, KINDS
-from ldep_pipeline.report.labels import duration_cell, listed, model_cell, p_text
+from ldep_pipeline.report.labels import FAMILIES, FORMS, KINDS, duration_cell, listed, model_cell, p_text
 from ldep_pipeline.report.page import Block, Panel, section
-from ldep_pipeline.report.report_data import DatasetReport, ReportData
-from ldep_pipeline.report.scores import FoldScores, Scores
-from ldep_pipeline.report.table import (
+from ldep_pipeline.report.renderers import (
     MISSING,
     Cell,
     Column,
@@ -29,6 +26,8 @@ from ldep_pipeline.report.table import (
     of_columns,
     right,
 )
+from ldep_pipeline.report.report_data import DatasetReport, ReportData
+from ldep_pipeline.report.scores import FoldScores, Scores
 
 MOST_OTHER_METRICS = 4  # beside the chosen one, in the leaderboard of one data set
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ldep_pipeline.report import labels, page, paper
 from ldep_pipeline.report.comparison import BETTER, EQUAL, LEVEL, UNDECIDED, WORSE, Claim, Lead, Ranks, smallest_p
-from ldep_pipeline.report.known_models import OURS, REPRODUCED
-from ldep_pipeline.report.labels import p_text
+from ldep_pipeline.report.labels import OURS, REPRODUCED, p_text
 from ldep_pipeline.report.page import Block, Card, section
 from ldep_pipeline.report.report_data import DatasetReport, ReportData
 from ldep_pipeline.report.scores import Scores
-from ldep_pipeline.report.sections import leaderboard, model_card
+from ldep_pipeline.report.sections import leaderboard, winner
 
 P_EQUALS = "p\u00a0=\u00a0"  # non-breaking spaces
 MOST_NAMED = 3  # models from which ours does not differ; the page has a table of all tests
@@ -216,7 +215,7 @@ def dataset_findings(report: DatasetReport) -> list[str]:
         return ["No model has a result on every fold. The section on failed fits gives the reasons."]
     if not report.has_skill:
         return [f"No model beats guessing, and none is registered. {_winner(report)}"]
-    other = model_card.other_champion(report)
+    other = winner.other_champion(report)
     return [
         _winner(report),
         *([other] if other else []),

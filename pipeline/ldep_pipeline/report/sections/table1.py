@@ -13,11 +13,9 @@ import pandas as pd
 
 from ldep_pipeline.metrics.metric import signed_text
 from ldep_pipeline.report import labels, page, paper, renderers
-from ldep_pipeline.report.known_models import PAPER_COLUMNS, REPRODUCED
+from ldep_pipeline.report.labels import PAPER_COLUMNS, REPRODUCED
 from ldep_pipeline.report.page import Block, Page, section
-from ldep_pipeline.report.report_data import ReportData
-from ldep_pipeline.report.scores import Scores
-from ldep_pipeline.report.table import (
+from ldep_pipeline.report.renderers import (
     MISSING,
     Cell,
     Column,
@@ -29,6 +27,8 @@ from ldep_pipeline.report.table import (
     signed,
     spread_text,
 )
+from ldep_pipeline.report.report_data import ReportData
+from ldep_pipeline.report.scores import Scores
 
 COMPARISON_CAPTION = "Our figures, the paper's, and the difference Δ of the means (ours minus the paper's)."
 # The title of a summary row, and the columns of `over_datasets` that it shows.

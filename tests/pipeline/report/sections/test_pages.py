@@ -10,7 +10,7 @@ import pytest
 from ldep_pipeline.report import drawing
 from ldep_pipeline.report.figures import dataset as figures
 from ldep_pipeline.report.report_data import DatasetReport
-from ldep_pipeline.report.sections import SECTIONS, dataset_page, entry_page, model_card, summary, winner
+from ldep_pipeline.report.sections import SECTIONS, dataset_page, entry_page, summary, winner
 from tests.support import own_reported
 
 OF_BOTH = ("summary", "failures")  # kinds of pages
@@ -147,12 +147,12 @@ def test_calibrated_probabilities_lie_on_the_diagonal():
 
 def test_the_curl_command_sends_a_raw_row_whatever_its_cells_contain():
     report = own_reported.report({"ldep": [0.9]}, record=own_reported.record(), example={"name": "O'Hara", "age": 3})
-    [curl] = [command for command in model_card.commands(report).values() if command.startswith("curl")]
+    [curl] = [command for command in winner.commands(report).values() if command.startswith("curl")]
     assert """O'"'"'Hara""" in curl
 
 
 def test_the_model_card_names_the_model_its_score_and_its_limits():
-    text = model_card.markdown(own_reported.report(VALUES, record=own_reported.record(), profile=PROFILE))
+    text = winner.markdown(own_reported.report(VALUES, record=own_reported.record(), profile=PROFILE))
     for expected in ("Tuned ℓ-DEP", "ldep-mine, version 2", "95 % interval", "slightly optimistic", "missing in size"):
         assert expected in text
 

@@ -1,4 +1,4 @@
-"""Copies the report into a folder that can be committed: small files, and everything needed to check the report."""
+"""The folder of a project: `ldep relocate` after it was moved or copied, and `ldep publish` for what is committed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,31 @@ LARGEST = 5_000_000  # bytes
 COMPRESSED = ("results.csv", "dvc.lock")
 
 
+def add_relocate(parser: ArgumentParser) -> None:
+    """It has no arguments."""
+
+
+def relocate(args: Namespace) -> None:
+    """Correct the addresses in the database, and say what was changed."""
+    from ldep_pipeline.tracking import connection  # takes a second, and `publish` does not need it
+
+    database, before = connection.relocate()
+    if not before:
+        print(f"{database} names the artifacts beside it; nothing was changed.")
+        return
+    print(f"{database} named the artifacts in {', '.join(map(str, before))}; it now names those beside it.")
+
+
 def add_publish(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="FOLDER", type=Path, help="the folder to write; older pictures are removed")
     add_params(parser)
 
 
 def publish(args: Namespace) -> None:
-    run(args.target, args.params)
+    publish_report(args.target, args.params)
 
 
-def run(target: Path, params: Path = paths.PARAMS, root: Path = Path()) -> list[Path]:
+def publish_report(target: Path, params: Path = paths.PARAMS, root: Path = Path()) -> list[Path]:
     """Copy report/ (figures as SVG only), params.yaml and dvc.lock into `target`; return the written files.
 
     The report is not made again: DVC keeps it up to date.
@@ -85,4 +100,7 @@ def _remove_old_figures(target: Path, written: list[Path]) -> None:
             path.unlink()
 
 
-COMMANDS = {"publish": CommandLine(add_publish, publish, "ldep publish reports/paper")}
+COMMANDS = {
+    "relocate": CommandLine(add_relocate, relocate, "ldep relocate"),
+    "publish": CommandLine(add_publish, publish, "ldep publish reports/paper"),
+}
