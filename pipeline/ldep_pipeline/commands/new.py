@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
@@ -22,13 +23,16 @@ from ldep_pipeline.common.progress import duration, of_one_step
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.config.params import Key, OwnData, Params, load
 from ldep_pipeline.data import catalogue, own_file
-from ldep_pipeline.data.own_file import suggest
+from ldep_pipeline.data.own_file import OwnTable, suggest
 from ldep_pipeline.data.profile import Profile
 from ldep_pipeline.data.tables import Layout
 from ldep_pipeline.encoding import columns
-from ldep_pipeline.execution import suites
-from ldep_pipeline.execution.suites import ChosenModels
+from ldep_pipeline.execution import pilot, pools, suites
+from ldep_pipeline.execution.suites import ChosenModels, Timing
+from ldep_pipeline.execution.training_progress import PILOT
 from ldep_pipeline.fitting.models import resolve
+from ldep_pipeline.fitting.training_data import Partition, TrainingData
+from ldep_pipeline.stages.impute import impute
 
 CLASS_WEIGHT = "class_weight"
 
@@ -74,7 +78,8 @@ def new(args: Namespace) -> None:
     own = own.model_copy(update={"path": str(path)})
     metric = args.metric or suitable_metric(found)
     known = load(args.params)
-    choice = suites.choose(args.suite, known, found.rows, _width(found))
+    timings = _timings(args.suite, known, fetched)
+    choice = suites.choose(args.suite, known, found.rows, _width(found), timings)
     params.set_values(
         {
             ("own_data", name): own.model_dump(exclude_defaults=True),
@@ -111,10 +116,29 @@ def class_weights(models: Sequence[str], params: Params) -> dict[Key, Any]:
     return changes
 
 
+def _timings(suite: str, params: Params, fetched: OwnTable) -> dict[str, Timing]:
+    """How long the models of a suite take, timed on samples of the rows."""
+    rows = suites.training_rows(len(fetched.frame), params)
+    y = fetched.frame.iloc[:, -1].astype(str).to_numpy()
+    sample = pilot.sample_rows(y, 2 * max(pilot.sample_sizes(rows)))
+    numbers, _ = impute(fetched.frame.iloc[sample], columns=_recipes(fetched.profile))
+    X = numbers.iloc[:, :-1]
+    folds = Partition(np.zeros((len(sample), 1), dtype=int))
+    data = TrainingData(X.to_numpy(float), y[sample], folds, list(X.columns), str(numbers.columns[-1]))
+    tasks = []
+    for model in suites.candidates(suite, params):
+        entry = params.classifiers[model]
+        tasks.append(pilot.PilotTask(model, entry, params.impute, rows, params.tuning.folds if entry.is_tuned else 0))
+    return pilot.measure(tasks, pools.Inline(data))
+
+
+def _recipes(found: Profile) -> list[dict[str, Any]]:
+    return [column.recipe for column in found.columns if column.recipe is not None]
+
+
 def _width(found: Profile) -> int:
     """The number of features after encoding."""
-    recipes = [column.recipe for column in found.columns]
-    return len(columns.labels([columns.from_json(recipe) for recipe in recipes if recipe is not None]))
+    return len(columns.labels([columns.from_json(recipe) for recipe in _recipes(found)]))
 
 
 def _check_name(name: str, params: Path) -> None:
@@ -156,7 +180,7 @@ def _report(name: str, path: Path, found: Profile, choice: ChosenModels, metric:
     print(f"  models: {', '.join(choice.models)} (suite {suite}; --suite chooses {', '.join(suites.SUITES)})")
     for model, seconds in choice.left_out.items():
         print(f"  {model} is skipped: with {found.rows} rows it would take about {duration(seconds)}")
-    print(f"  training takes about {duration(choice.seconds)}, estimated from the size of the file")
+    print(f"  training takes about {duration(choice.seconds)}, {PILOT}")
     print(f"  metric: {metric}, to tune and to choose the winner")
     print(f"Next: dvc repro, then open report/{name}.html.")
 

@@ -3,11 +3,11 @@
 The models of a suite get their share of the time in their order. A model that would exceed it is skipped; the first to
 be skipped are those whose cost grows with the square of the rows.
 
-The time is an estimate by the class of a model and the size of the data. Its unit is a second of the machine that it
-was measured on: a 2.6 GHz core, one thread, on 1,000 to 24,000 rows of make_classification with noise. Real data differ
-by a factor of three either way. So it is used only where that does no harm: to choose the models of a suite, and to
-announce how long training will take, until finished fits give better figures. It decides no number, and is therefore
-not in the room `fitting`.
+The time is that of a pilot (`pilot.py`), or else an estimate by the class of a model and the size of the data. The unit
+of the estimates is a second of the machine that they were measured on: a 2.6 GHz core, one thread, on 1,000 to 24,000
+rows of make_classification with noise. On real data they are wrong by a factor of three and more either way. So they
+serve where a model has no pilot, and tell how its time grows. Neither decides a number, and neither is therefore in the
+room `fitting`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.execution import pools
 from ldep_pipeline.fitting.models import settings_for
 from ldep_pipeline.fitting.specs import Classifier, Estimate, Tuning, ccp_seconds, ebm_seconds
+from ldep_pipeline.fitting.training_data import Partition
 
 PRUNED = 0.6  # the share of a trial's inner fits that is made on average: the others are abandoned
 LOOSE = 0.01  # a tolerance from which on the ℓ-DEP needs about a third of the iterations; its default is looser
@@ -33,6 +36,14 @@ class Suite:
 
     models: tuple[str, ...]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Expected seconds of one fit and of one trial of a model, from a pilot."""
+
+    fit: float
+    trial: float
 
 
 STANDARD = ("logistic", "ldep_cv", "hist_gradient_boosting", "extra_trees", "mlp", "rbf_svc", "ldep")
@@ -52,19 +63,35 @@ class ChosenModels:
     left_out: dict[str, float]
 
 
-def choose(suite: str, params: Params, rows: int, features: int) -> ChosenModels:
+def candidates(suite: str, params: Params) -> list[str]:
+    """The models of a suite that params.yaml has."""
+    return [model for model in SUITES[suite].models if model in params.classifiers]
+
+
+def training_rows(rows: int, params: Params) -> int:
+    """The rows that a model of one fold is fitted on."""
+    return rows - rows // params.split.folds
+
+
+def mean_training_rows(partition: Partition) -> int:
+    """The same for folds that exist already, which may differ in size."""
+    return int(np.mean([partition.train_rows(fold).sum() for fold in range(partition.n_folds)]))
+
+
+def choose(
+    suite: str, params: Params, rows: int, features: int, timings: Mapping[str, Timing] | None = None
+) -> ChosenModels:
     """Choose models for a data set of this size, with the folds, the tuning and the processes of params.yaml.
 
     The first model of the suite, the cheapest, always stays.
     """
     workers = pools.job_count(params.execution)
     folds = params.split.folds * params.split.repeats
-    training_rows = rows - rows // params.split.folds
     choice = ChosenModels([], 0.0, {})
-    for model in SUITES[suite].models:
-        if model not in params.classifiers:
-            continue
-        seconds = folds * fold_seconds(params.classifiers[model], params.tuning, training_rows, features) / workers
+    for model in candidates(suite, params):
+        entry, fitted = params.classifiers[model], training_rows(rows, params)
+        timing = (timings or {}).get(model) or estimated(entry, params.tuning, fitted, features)
+        seconds = folds * (timing.fit + trial_count(entry, params.tuning) * timing.trial) / workers
         if choice.models and choice.seconds + seconds > SUITES[suite].seconds:
             choice.left_out[model] = seconds
         else:
@@ -84,10 +111,14 @@ def trial_seconds(entry: Classifier, tuning: Tuning, rows: int, features: int) -
     return PRUNED * tuning.folds * _seconds(entry, settings, inner_rows, features)
 
 
-def fold_seconds(entry: Classifier, tuning: Tuning, rows: int, features: int) -> float:
-    """Estimated CPU seconds of one outer fold with this number of training rows: the study, if any, and the fit."""
-    trials = (entry.trials or tuning.trials) if entry.is_tuned else 0
-    return trials * trial_seconds(entry, tuning, rows, features) + fit_seconds(entry, rows, features)
+def trial_count(entry: Classifier, tuning: Tuning) -> int:
+    """The trials of each study of a model; 0 without one of its own."""
+    return (entry.trials or tuning.trials) if entry.is_tuned else 0
+
+
+def estimated(entry: Classifier, tuning: Tuning, rows: int, features: int) -> Timing:
+    """What a model costs that has no pilot."""
+    return Timing(fit_seconds(entry, rows, features), trial_seconds(entry, tuning, rows, features))
 
 
 def _seconds(entry: Classifier, settings: Settings, rows: int, features: int) -> float:
