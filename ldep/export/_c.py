@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,12 +81,10 @@ def to_c(program: Program, title: str) -> str:
     assert program.reading is not None
     known = identifiers(column.name for column in program.columns)
     classes = [str(label) for label in program.classes]
-    two = form_of(len(classes)).pair is not None
+    header = TWO if form_of(len(classes)).pair is not None else MORE
     head = HEAD.format(
         title=_comment(title),
-        functions=(TWO_CLASSES if two else MORE_CLASSES).format(
-            probabilities=PROBABILITY_LINE if program.link is not None else ""
-        ),
+        functions=header.functions.format(probabilities=PROBABILITY_LINE if program.link is not None else ""),
         columns="".join(
             f"     row[LDEP_{known[column.name].upper()}]  {_comment(column.name)}"
             f"{'' if column.read == 'number' else f', from ldep_encode_{known[column.name]}(text)'}\n"
@@ -101,12 +99,8 @@ def to_c(program: Program, title: str) -> str:
         "PIECES": len(program.offsets),
         "MEMBERS": len(program.weights),
         "MAXIMA": len(program.signs[0]),
+        **header.sizes(program),
     }
-    if two:
-        sizes |= {"CLIPPED": int(program.vote is not None), "THRESHOLD": number(program.thresholds[0])}
-    else:
-        opened = OPEN_VOTES if program.factors is not None else 0.0
-        sizes |= {"CLASSES": len(classes), "SHARED": int(program.vote is not None), "OPEN": number(opened)}
     steps = [STEPS.index(step) for step in program.of_features("step")]
     parts = [
         head,
@@ -124,7 +118,7 @@ def to_c(program: Program, title: str) -> str:
         array("double ldep_center[LDEP_FEATURES]", program.center),
         table("double ldep_shift[LDEP_MEMBERS][LDEP_FEATURES]", program.shifts),
         array("double ldep_weight[LDEP_MEMBERS]", program.weights),
-        *_decisions(program),
+        *header.decisions(program),
         array("int ldep_start[LDEP_MEMBERS * LDEP_MAXIMA + 1]", program.starts),
         "\n" + cell_reader(program.reading),
         *(encoder(known[column.name], column) for column in program.read_as("category")),
@@ -134,17 +128,29 @@ def to_c(program: Program, title: str) -> str:
     for column in program.read_as("date"):
         moment = f"    return ldep_moment(cell, {DATE_FORMS.index(column.form)});\n"
         parts.append(f"\nstatic inline double ldep_encode_{known[column.name]}(const char *cell)\n{{\n{moment}}}\n")
-    for name in ("features.h", "two_classes.h" if two else "classes.h"):
+    for name in ("features.h", header.file):
         parts.append("\n" + (FUNCTIONS / name).read_text(encoding="utf-8"))
     if program.link is not None:
-        parts.append(_probabilities(program.link) if two else _class_probabilities(program.link))
+        parts.append(header.probabilities(program.link))
     return "".join([*parts, "\n#endif\n"])
 
 
+def _sizes_of_two(program: Program) -> dict[str, Any]:
+    return {"CLIPPED": int(program.vote is not None), "THRESHOLD": number(program.thresholds[0])}
+
+
+def _sizes_of_more(program: Program) -> dict[str, Any]:
+    opened = OPEN_VOTES if program.factors is not None else 0.0
+    return {"CLASSES": len(program.classes), "SHARED": int(program.vote is not None), "OPEN": number(opened)}
+
+
+def _decision(program: Program) -> list[str]:
+    """What combines the maxima to the decision value of two classes."""
+    return [array("double ldep_sign[LDEP_MAXIMA]", program.signs[0])]
+
+
 def _decisions(program: Program) -> list[str]:
-    """What combines the maxima to decision values."""
-    if form_of(len(program.classes)).pair is not None:
-        return [array("double ldep_sign[LDEP_MAXIMA]", program.signs[0])]
+    """What combines the maxima to decision values of more classes."""
     factors = np.ones(len(program.classes)) if program.factors is None else program.factors
     return [
         table("double ldep_sign[LDEP_CLASSES][LDEP_MAXIMA]", program.signs),
@@ -255,6 +261,20 @@ def _class_probabilities(link: ProgramLink) -> str:
         array("double ldep_link_shift[LDEP_CLASSES]", link.shift),
     ]
     return "".join([*tables, (FUNCTIONS / "class_probabilities.h").read_text(encoding="utf-8")])
+
+
+class Header(NamedTuple):
+    """What a header for two classes has otherwise than one for more."""
+
+    functions: str  # the list of its functions
+    file: str  # their code
+    sizes: Callable[[Program], dict[str, Any]]
+    decisions: Callable[[Program], list[str]]
+    probabilities: Callable[[ProgramLink], str]
+
+
+TWO = Header(TWO_CLASSES, "two_classes.h", _sizes_of_two, _decision, _probabilities)
+MORE = Header(MORE_CLASSES, "classes.h", _sizes_of_more, _decisions, _class_probabilities)
 
 
 def _comment(text: str) -> str:

@@ -190,7 +190,6 @@ def program_of(model: FittedModel, classes: np.ndarray) -> Program:
     own_offsets = [np.concatenate(member.offsets) for member in members]
     shifts = np.array([center - member.center for member in members])
     thresholds = folded(model.thresholds[None]).ravel()
-    vote = "clip" if form_of(model.n_classes).pair is not None else "sparsemax"
     return Program(
         classes=classes,
         center=center,
@@ -198,7 +197,7 @@ def program_of(model: FittedModel, classes: np.ndarray) -> Program:
         offsets=np.concatenate([own + w @ shift for own, w, shift in zip(own_offsets, slopes, shifts)]),
         sizes=np.array([member.sizes for member in members]),
         signs=np.atleast_2d(folded(members[0].signs.T).T),
-        vote=vote if model.votes else None,
+        vote=form_of(model.n_classes).vote if model.votes else None,
         weights=model.weights,
         factors=model.factors,
         thresholds=thresholds,

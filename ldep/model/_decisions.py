@@ -21,7 +21,7 @@ clipped to [-1, 1].
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class Form(NamedTuple):
     numbers: Table  # the predicted class from decision values
     votes: Table  # the votes of a member from its decision values
     shares: Table  # the share of each class, one column per class, from votes
+    vote: Literal["clip", "sparsemax"]  # the name of `votes`
+    own_link: Literal["identity", "softmax"]  # the link of a model that was trained with the logistic loss
     last_wins: bool  # whether the last of several classes with the same score is predicted, and not the first
     pair: tuple[int, int] | None  # the classes that are compared on every row; None depends on the row
 
@@ -66,6 +68,8 @@ TWO = Form(
     numbers=lambda tau: (tau >= 0).astype(np.intp),
     votes=lambda tau: np.clip(tau, -1.0, 1.0),
     shares=lambda votes: np.column_stack([1.0 - votes, 1.0 + votes]) / 2.0,
+    vote="clip",
+    own_link="identity",
     last_wins=True,
     pair=(1, 0),
 )
@@ -75,6 +79,8 @@ MORE = Form(
     numbers=lambda scores: scores.argmax(axis=1),
     votes=sparsemax,
     shares=lambda votes: votes,
+    vote="sparsemax",
+    own_link="softmax",
     last_wins=False,
     pair=None,
 )

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 
-from ldep.model._decisions import OPEN_VOTES, form_in, open_votes
+from ldep.model._decisions import OPEN_VOTES, form_in, form_of, open_votes
 
 # A link with a smaller slope than this would hardly depend on the value.
 SMALLEST_SLOPE = 1e-3
@@ -86,7 +86,7 @@ class Link:
 
 def own_link(n_classes: int) -> Link:
     """The link of a model that was trained with the logistic loss."""
-    return Link("identity" if n_classes == 2 else "softmax", 1.0, np.zeros(n_classes))
+    return Link(form_of(n_classes).own_link, 1.0, np.zeros(n_classes))
 
 
 def fit_votes(votes: np.ndarray, own: np.ndarray, weight: np.ndarray) -> tuple[Link, float, np.ndarray | None]:
