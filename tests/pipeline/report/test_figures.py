@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot
 
 from ldep_pipeline.report import figures
-from ldep_pipeline.report.figures import comparisons, scores_and_times, training
+from ldep_pipeline.report.figures import scores_and_times, training
 from ldep_pipeline.report.report_data import COMPARED, PlanarData, ReportData
 from ldep_pipeline.report.sections import SECTIONS
 from tests.support import reported
@@ -42,7 +42,7 @@ def test_the_example_has_every_figure_of_all_data_sets():
 
 def test_with_many_models_the_columns_of_wins_are_our_models_only():
     folds: reported.Folds = {f"m{number}": [0.5, 0.6] for number in range(20)} | {"ldep": [0.7, 0.7]}
-    figure = comparisons.wins(reported.report_data({"one": folds, "two": folds}))
+    figure = scores_and_times.wins(reported.report_data({"one": folds, "two": folds}))
     assert figure is not None
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Tuned ℓ-DEP"]
     assert len(figure.axes[0].get_yticklabels()) == 21
@@ -63,7 +63,7 @@ def test_the_pieces_that_tuning_chose_are_on_a_logarithmic_axis_with_few_ticks()
 def test_wins_leave_out_models_without_any_value():
     folds: reported.Folds = {"a": [0.5, 0.6], "b": [0.6, 0.7], "svc": [0.7, 0.7]}
     data = reported.with_metric(reported.report_data({"one": folds}), "log_loss", {"a": 0.5, "b": 0.4})
-    figure = comparisons.wins(data.by(COMPARED["log_loss"]))
+    figure = scores_and_times.wins(data.by(COMPARED["log_loss"]))
     assert figure is not None
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a", "b"]
 
@@ -90,7 +90,7 @@ def test_the_bars_of_the_rank_diagram_are_drawn_from_left_to_right():
     }
     mean_ranks = reported.report_data(datasets).ranks
     assert mean_ranks is not None
-    bars = [line for line in comparisons.rank_diagram(mean_ranks).axes[0].lines if len(line.get_xdata()) == 8]
+    bars = [line for line in scores_and_times.rank_diagram(mean_ranks).axes[0].lines if len(line.get_xdata()) == 8]
     assert bars
     for bar in bars:
         assert list(bar.get_xdata()) == sorted(bar.get_xdata())

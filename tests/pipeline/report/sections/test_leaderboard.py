@@ -7,7 +7,7 @@ import pytest
 
 from ldep_pipeline.metrics.metric import Metric
 from ldep_pipeline.report import drawing, labels
-from ldep_pipeline.report.figures import comparisons, properties, scores_and_times
+from ldep_pipeline.report.figures import properties, scores_and_times
 from ldep_pipeline.report.report_data import COMPARED
 from ldep_pipeline.report.sections import leaderboard
 from tests.support import reported
@@ -113,7 +113,7 @@ def test_the_lead_is_over_the_model_of_another_family_that_has_the_best_mean():
     found = properties.lead(data) or pytest.fail("nothing to show")
     assert (found.ours, found.rival) == ("ldep_ensembled", "extra_trees_tuned")
     assert found.by_dataset["haberman"] == pytest.approx(4.0)
-    assert comparisons.posterior(data) is not None
+    assert scores_and_times.posterior(data) is not None
 
 
 def test_leads_within_the_region_of_practical_equivalence_count_as_equal():
