@@ -75,6 +75,6 @@ def test_a_model_that_fails_has_no_timing():
 
 def test_time_is_extrapolated_by_its_growth():
     assert pilot.extrapolated([100, 400], [1.0, 4.0], 1600, growth=4.0) == pytest.approx(16)
-    assert pilot.extrapolated([100, 400], [1.0, 16.0], 1600, growth=4.0) == pytest.approx(32)
+    assert pilot.extrapolated([100, 400], [1.0, 16.0], 1600, growth=4.0) == pytest.approx(16 * 4**1.5)
     assert pilot.extrapolated([400], [1.0], 400, growth=1.0) == 1.0
     assert pilot.extrapolated([100, 400], [4.0, 1.0], 1600, growth=0.5) == 1.0
