@@ -1,7 +1,7 @@
 """Use the ℓ-DEP with scikit-learn's tools to classify three classes.
 
-Each class has a maximum of pieces of its own. A `Pipeline` scales the features inside each fold, and `GridSearchCV`
-chooses the number of pieces and the penalty.
+Each class has a difference of two maxima as its score. A `Pipeline` scales the features inside each fold, and
+`GridSearchCV` chooses the number of pieces and the penalty.
 
     python examples/scikit_learn.py [PICTURE]
 """
@@ -21,7 +21,7 @@ from ldep import LDEPClassifier
 PICTURE = Path(__file__).parents[1] / "docs/images/scikit_learn.png"
 FEATURES = ["flavanoids", "color_intensity"]  # two of 13, so that the regions can be drawn
 PIECES, PENALTIES = [1, 3, 10], [0.01, 0.1, 1.0, 10.0]
-# With more than two classes r1 and r2 must be equal: one grid for each number of pieces.
+# r1 and r2 may differ; equal ones keep the grid small, with one entry per number of pieces.
 GRID = [{"ldepclassifier__r1": [r], "ldepclassifier__r2": [r], "ldepclassifier__alpha": PENALTIES} for r in PIECES]
 
 

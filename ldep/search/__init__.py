@@ -2,7 +2,7 @@
 
 `_plan` decides which settings are tried, `_splits` on which rows, `_cross_validation` fits them along an `_alpha_path`,
 and `_scores` scores their out-of-fold decision values and weighs the models. `_penalty` chooses the penalty of a single
-model.
+model, an `LDEPClassifier` with `alpha="auto"`.
 """
 
 from ldep.search._cross_validation import CrossValidation, Fit, Path

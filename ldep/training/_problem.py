@@ -11,7 +11,7 @@ their difference is tau, which should be positive for y_k = +1 and negative for 
 
 The margin of a sample is the score of its own class minus the largest score of another one; with two classes it is
 y_k tau(x_k). The "hinge" loss is max(0, 1 - margin), that of Crammer and Singer with more than two classes. The
-"logistic" loss is log(1 + exp(-margin)) with two classes, and -log softmax(scores) of the own class with more.
+"logistic" loss is log(1 + exp(-margin)) with two classes, and -log softmax(scores) of the sample's class with more.
 `LDEPClassifier` has the references.
 
 The hinge with two classes, alpha = 0 and s_k = 1 is the problem of the paper: at an optimum its slack xi_k is

@@ -40,7 +40,7 @@ STAGES = (
 )
 OTHER_COMMANDS = (
     Command("datasets", "datasets", "list the data sets and where each is available"),
-    Command("inspect", "datasets", "look at a file of rows: kinds of columns, gaps, classes, and what looks wrong"),
+    Command("inspect", "datasets", "look at a file of rows: columns, missing values, classes, and what looks wrong"),
     Command("new", "new", "make a file a data set of params.yaml, with the models and the metric that suit it"),
     Command("set", "new", "change values in params.yaml, checked, with its comments kept"),
     Command("tune", "stages", "choose the settings of one model on all rows of a data set"),
