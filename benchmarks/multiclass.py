@@ -1,4 +1,4 @@
-"""How well, and how fast, does the ℓ-DEP with one maximum per class do on problems with 3 to 26 classes?
+"""How well, and how fast, does the ℓ-DEP with a difference of maxima per class do on problems with 3 to 26 classes?
 
 It is compared with one two-class ℓ-DEP per class (one-versus-rest) and with scikit-learn's MLP, all with their
 defaults. No default was chosen on these problems.
@@ -77,7 +77,7 @@ def one(name: str) -> dict:
 
 
 def run() -> Report:
-    report = Report("multiclass", "More than two classes: one maximum per class")
+    report = Report("multiclass", "More than two classes: one difference of maxima per class")
     table = pd.DataFrame([one(name) for name in tqdm(PROBLEMS, desc="many classes", unit="data set")])
     report.table("sets", table)
     accuracy = {model: table[f"{model}_accuracy"].mean() for model in MODELS}
