@@ -26,8 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import data
 from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.export import Program, identifiers, to_c, to_onnx
-from ldep.export._onnx import TEXTS
+from ldep.export import INPUTS, Program, identifiers, to_c, to_onnx
 from ldep.solvers import single_thread
 from ldep_pipeline.commands import explore
 from ldep_pipeline.config.params import Data
@@ -81,7 +80,7 @@ def inputs(session: onnxruntime.InferenceSession, rows: pd.DataFrame) -> dict[st
     parts = {}
     for part in session.get_inputs():
         frame = rows[json.loads(columns[part.name])]
-        is_text = part.name == TEXTS
+        is_text = "text" in INPUTS[part.name]
         parts[part.name] = frame.fillna("").astype(str).to_numpy(object) if is_text else frame.to_numpy(np.float64)
     return parts
 

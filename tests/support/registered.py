@@ -26,7 +26,8 @@ from ldep_pipeline.tracking import connection, relocation
 NAME, BASELINE = "shop", "shop-baseline"
 MODEL = f"ldep-{NAME}"
 CLASSIFIERS = {
-    "linear": {"class": "sklearn.svm.SVC", "params": {"kernel": "linear"}},
+    # A linear SVC in a form that is not turned into an ℓ-DEP: it stands for all models that cannot explain themselves.
+    "linear": {"class": "sklearn.svm.SVC", "params": {"kernel": "poly", "degree": 1, "gamma": 1.0}},
     "ldep": {"class": "ldep.LDEPClassifier", "params": {"r1": 4, "r2": 4, "alpha": 0.1, "n_init": 1, "max_iter": 30}},
 }
 

@@ -89,6 +89,6 @@ def body(shape: str, size: int) -> tuple[bytes, str]:
     return make(size).encode(), kind
 
 
-def params(**values: Any) -> bytes:
-    """A good request with these parameters."""
-    return json.dumps({"dataframe_records": [json.loads(ROW)], "params": values}).encode()
+def params(rows: int = 1, **values: Any) -> bytes:
+    """A good request about so many rows with these parameters."""
+    return json.dumps({"dataframe_records": rows * [json.loads(ROW)], "params": values}).encode()

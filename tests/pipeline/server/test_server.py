@@ -302,9 +302,12 @@ def test_an_answer_that_is_too_large_is_refused(server, frame):
 
 
 def test_a_request_for_a_class_never_waits_for_searches(server):
-    """Many more searches than there are places for: some are answered, the others are told when to come again."""
+    """More searches than there are places for: some are answered, the others are told when to come again.
+
+    Each is about so many rows that none ends before all have arrived.
+    """
     before = full(server)
-    body = shapes.params(output="counterfactual", seconds=2)
+    body = shapes.params(rows=100, output="counterfactual", seconds=0.5)
     with ThreadPoolExecutor(60) as pool:
         searching = [pool.submit(requests.post, server[0], body, headers=JSON, timeout=300) for _ in range(60)]
         times = []
