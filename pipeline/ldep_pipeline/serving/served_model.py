@@ -249,7 +249,7 @@ def _largest_first(shares: dict[str, float]) -> dict[str, float]:
 def is_calibrated(model: Any) -> bool:
     """Whether the probabilities of a fitted model come from rows that its parts had not seen."""
     if isinstance(model, LDEPClassifier):
-        return model.probability
+        return model.loss == "hinge" and model.probability  # the logistic loss fits nothing to unseen rows
     return isinstance(model, (LDEPClassifierCV, VoteEnsemble))
 
 

@@ -51,7 +51,7 @@ def test_features_with_an_offset_of_1e12(kind):
     "estimator",
     [
         LDEPClassifier(4, 4, random_state=0),
-        LDEPClassifier(4, 4, probability=True, random_state=0),
+        LDEPClassifier(4, 4, loss="hinge", probability=True, random_state=0),
         LDEPClassifierCV(pieces=[(4, 4), (1, 1)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
         LDEPClassifierCV(pieces=[(4, 4)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
         StreamingLDEPClassifier(4, 4, random_state=0),
@@ -107,7 +107,7 @@ def test_votes_on_several_classes(n_classes, center):
 @pytest.mark.parametrize(
     "estimator",
     [
-        LDEPClassifier(3, 3, probability=True, random_state=0),
+        LDEPClassifier(3, 3, loss="hinge", probability=True, random_state=0),
         LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1], penalties=["norm"], ensemble=False, random_state=0),
         LDEPClassifierCV(pieces=[(3, 3)], alphas=[0.1, 1.0], penalties=["norm"], random_state=0),
     ],

@@ -13,7 +13,7 @@ import skops.io
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ldep import LDEPClassifierCV
+from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep_pipeline.config import params
 from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.fitting import models
@@ -23,6 +23,19 @@ from ldep_pipeline.stages import impute
 from tests.support import registered, tiny
 
 ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("model", "calibrated"),
+    [
+        (LDEPClassifier(), False),
+        (LDEPClassifier(probability=True), False),  # the logistic loss has nothing to fit
+        (LDEPClassifier(loss="hinge", probability=True), True),
+        (LDEPClassifierCV(), True),
+    ],
+)
+def test_probabilities_are_calibrated_if_they_were_fitted_to_unseen_rows(model, calibrated):
+    assert served_model.is_calibrated(model) == calibrated
 
 
 def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
