@@ -6,6 +6,7 @@ import filecmp
 import inspect
 import shlex
 import shutil
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -78,7 +79,9 @@ def new(args: Namespace) -> None:
     own = own.model_copy(update={"path": str(path)})
     metric = args.metric or suitable_metric(found)
     known = load(args.params)
+    started = time.monotonic()
     timings = _timings(args.suite, known, fetched)
+    before = time.monotonic() - started  # training starts its processes and has a pilot, too
     choice = suites.choose(args.suite, known, found.rows, _width(found), timings)
     params.set_values(
         {
@@ -90,7 +93,7 @@ def new(args: Namespace) -> None:
         },
         args.params,
     )
-    _report(name, path, found, choice, metric, args.suite)
+    _report(name, path, found, choice, before, metric, args.suite)
 
 
 def suitable_metric(found: Profile) -> str:
@@ -117,7 +120,7 @@ def class_weights(models: Sequence[str], params: Params) -> dict[Key, Any]:
 
 
 def _timings(suite: str, params: Params, fetched: OwnTable) -> dict[str, Timing]:
-    """How long the models of a suite take, timed on samples of the rows."""
+    """How long the models of a suite take, timed on samples of the rows in as many processes as training will have."""
     rows = suites.training_rows(len(fetched.frame), params)
     y = fetched.frame.iloc[:, -1].astype(str).to_numpy()
     sample = pilot.sample_rows(y, 2 * max(pilot.sample_sizes(rows)))
@@ -129,7 +132,8 @@ def _timings(suite: str, params: Params, fetched: OwnTable) -> dict[str, Timing]
     for model in suites.candidates(suite, params):
         entry = params.classifiers[model]
         tasks.append(pilot.PilotTask(model, entry, params.impute, rows, params.tuning.folds if entry.is_tuned else 0))
-    return pilot.measure(tasks, pools.Inline(data))
+    with pools.open_pool(params.execution.model_copy(update={"backend": "local"}), data) as pool:
+        return pilot.measure(tasks, pool)
 
 
 def _recipes(found: Profile) -> list[dict[str, Any]]:
@@ -173,14 +177,16 @@ def _in_own_folder(name: str, file: Path) -> Path:
     return copy
 
 
-def _report(name: str, path: Path, found: Profile, choice: ChosenModels, metric: str, suite: str) -> None:
+def _report(
+    name: str, path: Path, found: Profile, choice: ChosenModels, before: float, metric: str, suite: str
+) -> None:
     print(f"\nThe file is {path}. params.yaml now has the data set '{name}' alone:")
     if found.dropped:
         print(f"  left out: {listed(found.dropped)} (to keep one, name its kind in own_data.{name}.encode)")
     print(f"  models: {', '.join(choice.models)} (suite {suite}; --suite chooses {', '.join(suites.SUITES)})")
     for model, seconds in choice.left_out.items():
         print(f"  {model} is skipped: with {found.rows} rows it would take about {duration(seconds)}")
-    print(f"  training takes about {duration(choice.seconds)}, {PILOT}")
+    print(f"  training takes about {duration(before + choice.seconds)}, {PILOT}")
     print(f"  metric: {metric}, to tune and to choose the winner")
     print(f"Next: dvc repro, then open report/{name}.html.")
 
