@@ -1,8 +1,8 @@
 """From a user's X, y and sample_weight to the samples that a training problem is made of.
 
-A feature that misses values gets a column of its own that is 1 where it does. Where the value is missing, its mean
-stands in for it. A piece therefore learns two numbers for such a feature: the slope, and what it adds in the place of
-slope times value where there is none. Both are trained and penalised like every other slope.
+A feature with missing values gets a further column, which is 1 where the value is missing. The mean of the feature
+replaces the missing value. A piece therefore learns two numbers for such a feature: the slope, and what it adds instead
+of slope times value where there is none. Both are trained and penalised like every other slope.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A numeric column changes by any amount, measured in standard deviations of the training rows. A nominal column is a
 choice: it changes to another of its categories or not at all, and a change counts 1, whatever the two categories are.
-Dates and texts stay as they are, and so do missing numbers whose gap is a feature.
+Dates and texts stay as they are, and so do missing numbers if the column has a feature that marks missing values.
 The search runs in coordinates v of one row: one per numeric column, and one per other category of a nominal column,
 which is 1 if that category is chosen. The features of the model are an affine function of v, so that the answer is as
 exact as that of the model itself.
@@ -175,7 +175,7 @@ class RowSpace:
     def record(self, model: FittedModel, row: pd.Series, seconds: float) -> dict[str, Any]:
         """The answer about the row, which was sent with these cells."""
         if not len(self.start):
-            return {"not_available": "No column of the row can change: dates, texts and marked gaps stay as they are."}
+            return {"not_available": "No column of the row can change: dates, texts and some missing values are kept."}
         question = self.question(model, seconds)
         try:
             reached, (outcome,) = counterfactuals(question, self.start[None], None)
