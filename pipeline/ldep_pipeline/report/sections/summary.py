@@ -271,7 +271,7 @@ def _winner(report: DatasetReport) -> str:
     best = report.ranked[0]
     if best.model != scores.model:
         text += f". {labels.label(best.model)} has {metric.text(best.mean)}{metric.unit}, which counts as equal: "
-        text += "of equal models, one that explains its decisions is preferred"
+        text += "of equal models, the simplest that explains its decisions is chosen"
     return f"{text}."
 
 
