@@ -264,7 +264,7 @@ def _class_probabilities(link: ProgramLink) -> str:
 
 
 class Header(NamedTuple):
-    """What a header for two classes has otherwise than one for more."""
+    """What differs between a header for two classes and one for more."""
 
     functions: str  # the list of its functions
     file: str  # their code

@@ -27,7 +27,7 @@ CHUNK = 4096
 class Missing(NamedTuple):
     """What pieces do where values are missing."""
 
-    features: np.ndarray  # the numbers of the features that may miss values
+    features: np.ndarray  # the numbers of the features that may have missing values
     added: Sequence[np.ndarray]  # what each piece of a maximum adds in the place of w_j (x_j - center_j)
 
 
@@ -148,7 +148,7 @@ class Maxima:
         return [Z @ slopes.T + offset for slopes, offset in zip(self.slopes, offsets)]
 
     def after(self, matrix: np.ndarray, start: np.ndarray, center: np.ndarray) -> Maxima:
-        """The same scores as functions of v, where x = start + matrix (v - center), for rows that miss no value."""
+        """The same scores as functions of v, where x = start + matrix (v - center), for rows without missing values."""
         slopes = [own @ matrix for own in self.slopes]
         offsets = [offset + own @ (start - self.center) for own, offset in zip(self.slopes, self.offsets)]
         return replace(self.of_classes(slopes, offsets, center), signs=self.signs)
@@ -222,7 +222,7 @@ class FittedModel:
 
     @property
     def takes_missing(self) -> np.ndarray:
-        """Whether each feature may miss its value."""
+        """Whether each feature may have missing values."""
         takes = np.zeros(self.n_features, dtype=bool)
         for member in self.members:
             if member.missing is not None:

@@ -283,14 +283,14 @@ def _feature_index(key, n_features: int, feature_names: np.ndarray | None) -> in
 
 @dataclass(frozen=True)
 class MissingValues:
-    """The features that may miss values, by number, and the mean of each."""
+    """The features that may have missing values, by number, and the mean of each."""
 
     features: np.ndarray
     means: np.ndarray
 
     @classmethod
     def in_rows(cls, X: Any, weight: np.ndarray, names: list[str], known: Missing | None = None) -> MissingValues:
-        """Find the features that miss values, and those that did in an earlier fit."""
+        """Find the features with missing values, now or in an earlier fit."""
         if sparse.issparse(X):
             if np.isnan(X.data).any():
                 raise ValueError("A sparse X must not have missing values. Fill them in, or pass X.toarray().")
