@@ -6,7 +6,6 @@ import filecmp
 import inspect
 import shlex
 import shutil
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -30,12 +29,12 @@ from ldep_pipeline.data.tables import Layout
 from ldep_pipeline.encoding import columns
 from ldep_pipeline.execution import pilot, pools, suites
 from ldep_pipeline.execution.suites import ChosenModels, Timing
-from ldep_pipeline.execution.training_progress import PILOT
 from ldep_pipeline.fitting.models import resolve
 from ldep_pipeline.fitting.training_data import Partition, TrainingData
 from ldep_pipeline.stages.impute import impute
 
 CLASS_WEIGHT = "class_weight"
+START = 5.0  # seconds until training has started its processes and loaded its modules
 
 
 def add_new(parser: ArgumentParser) -> None:
@@ -79,9 +78,7 @@ def new(args: Namespace) -> None:
     own = own.model_copy(update={"path": str(path)})
     metric = args.metric or suitable_metric(found)
     known = load(args.params)
-    started = time.monotonic()
     timings = _timings(args.suite, known, fetched)
-    before = time.monotonic() - started  # training starts its processes and has a pilot, too
     choice = suites.choose(args.suite, known, found.rows, _width(found), timings)
     params.set_values(
         {
@@ -93,7 +90,7 @@ def new(args: Namespace) -> None:
         },
         args.params,
     )
-    _report(name, path, found, choice, before, metric, args.suite)
+    _report(name, path, found, choice, metric, args.suite)
 
 
 def suitable_metric(found: Profile) -> str:
@@ -177,16 +174,14 @@ def _in_own_folder(name: str, file: Path) -> Path:
     return copy
 
 
-def _report(
-    name: str, path: Path, found: Profile, choice: ChosenModels, before: float, metric: str, suite: str
-) -> None:
+def _report(name: str, path: Path, found: Profile, choice: ChosenModels, metric: str, suite: str) -> None:
     print(f"\nThe file is {path}. params.yaml now has the data set '{name}' alone:")
     if found.dropped:
         print(f"  left out: {listed(found.dropped)} (to keep one, name its kind in own_data.{name}.encode)")
     print(f"  models: {', '.join(choice.models)} (suite {suite}; --suite chooses {', '.join(suites.SUITES)})")
     for model, seconds in choice.left_out.items():
         print(f"  {model} is skipped: with {found.rows} rows it would take about {duration(seconds)}")
-    print(f"  training takes about {duration(before + choice.seconds)}, {PILOT}")
+    print(f"  training takes about {duration(START + choice.seconds)}, estimated from a pilot fit of each model")
     print(f"  metric: {metric}, to tune and to choose the winner")
     print(f"Next: dvc repro, then open report/{name}.html.")
 

@@ -19,7 +19,6 @@ import optuna
 
 from ldep_pipeline.common.progress import of_one_step
 from ldep_pipeline.execution import suites
-from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.pools import Pool
 from ldep_pipeline.execution.suites import Timing
 from ldep_pipeline.fitting.fit import MODEL_FOLD, FitTask, run_fit
@@ -48,21 +47,6 @@ class PilotTask:
     impute: Impute
     rows: int
     inner_folds: int
-
-
-def tasks_of(plan: TrainingPlan, models: Iterable[str]) -> list[PilotTask]:
-    """A pilot for each of these models; for an ensemble, of the model that it is made of."""
-    rows = suites.mean_training_rows(plan.partition)
-    tasks = []
-    for model in models:
-        fit, study = plan.fits[model, 0], plan.study_of.get((model, 0))
-        if study is None:
-            tasks.append(PilotTask(model, fit.entry, fit.impute, rows, 0))
-        else:
-            tasks.append(
-                PilotTask(model, plan.studies[study].entry, fit.impute, rows, plan.studies[study].tuning.folds)
-            )
-    return tasks
 
 
 def measure(tasks: Iterable[PilotTask], pool: Pool) -> dict[str, Timing]:

@@ -1,6 +1,7 @@
 """The progress of training: bars on a terminal, otherwise lines in the log, at least one per minute.
 
-The time left is estimated from a pilot first, then from the fits that are done.
+The time left is estimated from the size of the data first, then from the fits that are done. `ldep new`, which has
+announced it before, has timed a pilot: see `pilot.py`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,11 @@ from ldep_pipeline.common.progress import Clock, Heartbeat, Silence, duration
 from ldep_pipeline.execution import suites
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.scheduler import Listener
-from ldep_pipeline.execution.suites import Timing
 from ldep_pipeline.fitting.fit import DEGENERATE
 from ldep_pipeline.fitting.specs import Tuning
 from ldep_pipeline.metrics.metric import METRICS
 
 log = logging.getLogger(__name__)
-PILOT = "estimated from a pilot fit of each model"
 DOUBT = 5.0  # seconds of fits that it takes to correct the estimates of other models: quick ones say little
 
 
@@ -56,13 +55,11 @@ class ModelWork:
 
 
 class RemainingWork:
-    """The work of a plan, by the timings of a pilot, if there was one. Seconds are divided by the number of workers."""
+    """The work of a plan. Seconds are divided by the number of workers."""
 
-    def __init__(
-        self, plan: TrainingPlan, features: int, workers: int, timings: Mapping[str, Timing] | None = None
-    ) -> None:
-        self.workers, self.source = workers, PILOT if timings else "estimated from the size of the data"
-        self.models = {model: _work(plan, model, features, (timings or {}).get(model)) for model in plan.models}
+    def __init__(self, plan: TrainingPlan, features: int, workers: int) -> None:
+        self.workers = workers
+        self.models = {model: _work(plan, model, features) for model in plan.models}
 
     @property
     def fits(self) -> tuple[int, int]:
@@ -105,14 +102,13 @@ class RemainingWork:
         return actual / estimated
 
 
-def _work(plan: TrainingPlan, model: str, features: int, timing: Timing | None) -> ModelWork:
+def _work(plan: TrainingPlan, model: str, features: int) -> ModelWork:
     entry, tuning, trials = plan.fits[model, 0].entry, Tuning(), 0
     study = plan.study_of.get((model, 0))
     if study is not None and plan.shown_as(study) == model:
         tuning = plan.studies[study].tuning
         trials = entry.trials or tuning.trials
-    if timing is None:
-        timing = suites.estimated(entry, tuning, suites.mean_training_rows(plan.partition), features)
+    timing = suites.estimated(entry, tuning, suites.mean_training_rows(plan.partition), features)
     return ModelWork(plan.folds, trials, timing.fit, timing.trial)
 
 
@@ -138,7 +134,7 @@ class LogProgress(Listener):
             work += f", {done} of the fits stored"
         processes = f"{self.estimate.workers} process{'es' * (self.estimate.workers > 1)}"
         left = duration(self.estimate.seconds_left())
-        self.show(f"{self.plan.dataset}: {work}; about {left} with {processes}, {self.estimate.source}")
+        self.show(f"{self.plan.dataset}: {work}; about {left} with {processes}, estimated from the size of the data")
 
     def trial_finished(self, model: str, fold: int, best: float) -> None:
         self.estimate.trial_finished(model, fold)

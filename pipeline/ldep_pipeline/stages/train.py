@@ -16,7 +16,7 @@ from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Execution, Params
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.stage_files import Provenance
-from ldep_pipeline.execution import pilot, plan, pools, results, training_progress
+from ldep_pipeline.execution import plan, pools, results, training_progress
 from ldep_pipeline.execution.model_check import check_models
 from ldep_pipeline.execution.scheduler import BackgroundListener, Listener, Listeners, Scheduler
 from ldep_pipeline.execution.store import Store
@@ -49,7 +49,7 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
                 # Before the work: a server that does not answer is reported now, not after hours.
                 tracker = Tracker(params.tracking, training_plan, data, provenance, root)
             with (
-                training_progress.listening(training_plan, _estimate(scheduler, params, data, pool)) as progress,
+                training_progress.listening(training_plan, _estimate(training_plan, params, data)) as progress,
                 _tracking_listeners(tracker, params.execution) as tracking,
                 starting.pop_all(),  # the pool ends before the listeners
             ):
@@ -64,17 +64,8 @@ def run(name: str, params: Params, root: Path = Path()) -> None:
     _raise_failures(name, scheduler.records)
 
 
-def _estimate(
-    scheduler: Scheduler, params: Params, data: TrainingData, pool: pools.Pool | None
-) -> training_progress.RemainingWork:
-    """The work that is left, timed by a pilot of the models that have no fit in the store."""
-    training_plan, workers = scheduler.plan, pools.job_count(params.execution)
-    timings = {}
-    if pool is not None:
-        known = {model for model, _ in scheduler.records}
-        new = [model for model in training_plan.models if model not in known]
-        timings = pilot.measure(pilot.tasks_of(training_plan, new), pool)
-    return training_progress.RemainingWork(training_plan, data.X.shape[1], workers, timings)
+def _estimate(training_plan: plan.TrainingPlan, params: Params, data: TrainingData) -> training_progress.RemainingWork:
+    return training_progress.RemainingWork(training_plan, data.X.shape[1], pools.job_count(params.execution))
 
 
 @contextmanager

@@ -22,7 +22,7 @@ class TestLoss:
     @pytest.mark.parametrize(
         ("losses", "message"),
         [
-            ("hinge", "The 'losses' parameter of LDEPClassifierCV must be an array-like. Got 'hinge'"),
+            ("hinge", "must be an array-like or a str among {'auto'}. Got 'hinge'"),
             ([], "losses must be a sequence"),
             (["hinge", "log_loss"], "losses: 'log_loss' is not one of hinge, logistic"),
         ],

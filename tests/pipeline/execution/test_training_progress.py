@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
@@ -55,19 +53,6 @@ def test_the_whole_is_estimated_before_it_starts(shown, caplog):
     (line,) = lines(caplog)
     assert line.startswith("tiny: 3 models, 3 folds: 9 fits and 9 trials of tuning, 1 of the fits stored; about ")
     assert line.endswith(" with 2 processes, estimated from the size of the data")
-
-
-def test_new_models_are_timed_by_a_pilot_and_known_ones_by_their_fits(root, caplog):
-    caplog.set_level(logging.INFO)
-    train.run("tiny", tiny.checked(models=["svc"]))
-    assert lines(caplog)[0].endswith(" with 1 process, estimated from a pilot fit of each model")
-    first = pd.read_csv("results/tiny/results.csv")
-    caplog.clear()
-    train.run("tiny", tiny.checked(models=["svc", "ldep"]))
-    assert "6 fits and 9 trials of tuning, 3 of the fits stored; about " in lines(caplog)[-2]
-    assert lines(caplog)[-2].endswith("estimated from a pilot fit of each model")
-    again = pd.read_csv("results/tiny/results.csv").query("model == 'svc'")
-    np.testing.assert_array_equal(again["value"], first["value"])
 
 
 def test_a_long_fit_is_not_silent(shown, clock, caplog):
