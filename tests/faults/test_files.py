@@ -39,6 +39,7 @@ READERS = (
     Readers("data/own/*", (("ldep", "fetch"), SCORE), by_hand=True),
     Readers("data/params.checked"),
     Readers("data/raw/*", (("ldep", "impute"), ("ldep", "split"))),
+    Readers("data/profile/*", (("ldep", "impute"), REPORT)),
     Readers("data/provenance/*", (TRAIN, REGISTER, REPORT)),
     Readers("data/imputed/*.parquet", (TRAIN, REGISTER, REPORT)),
     Readers("data/imputed/*.encoder.json", (REGISTER,)),
