@@ -444,9 +444,10 @@ def _extreme(rng: random.Random) -> OwnFile:
 
 
 def wide_csv(columns: int = 3000) -> bytes:
-    cells = ",".join(["1"] * columns)
+    """Columns of four different numbers, no two of them alike."""
     header = ",".join(f"c{number}" for number in range(columns))
-    return "\n".join([f"{header},{TARGET}", *(f"{cells},{label}" for label in "abab"), ""]).encode()
+    rows = [",".join(str(row * columns + number) for number in range(columns)) for row in range(4)]
+    return "\n".join([f"{header},{TARGET}", *map(",".join, zip(rows, "abab", strict=True)), ""]).encode()
 
 
 def _wide_arff() -> bytes:
