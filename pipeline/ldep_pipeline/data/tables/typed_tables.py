@@ -85,20 +85,23 @@ class ArffTable(Table):
         lines = _CountedLines(lines_of(self.path, self.layout))
         try:
             return arff.load(lines, return_type=arff.DENSE_GEN), lines
-        except (arff.ArffException, ValueError, IndexError, TypeError) as error:
+        except (arff.ArffException, ValueError, IndexError) as error:
             raise self._error(error, lines) from None
 
     def _next_rows(self, data: Iterator[list[Any]], lines: _CountedLines) -> list[list[Any]]:
         try:
             return list(itertools.islice(data, ROWS))
-        except (arff.ArffException, ValueError, OverflowError, IndexError, TypeError) as error:
+        except (arff.ArffException, ValueError, OverflowError, IndexError) as error:
             raise self._error(error, lines) from None
 
     def _error(self, error: Exception, lines: _CountedLines) -> UserError:
-        text = "this cannot be read" if isinstance(error, (IndexError, TypeError)) else str(error)
         if isinstance(error, arff.ArffException):
-            # liac-arff knows the line only while it reads the header, and takes a % in the file for one of its own.
+            # Not its str: liac-arff knows the line only in the header, and takes a % of the file for one of its own.
             text = error.message.replace("%d", str(lines.number))
+        elif isinstance(error, IndexError):
+            text = "this cannot be read"
+        else:
+            text = str(error)
         reason = " ".join(text.split()).rstrip(".")
         return UserError(f"{self.path}, line {lines.number}: {reason}. The line: {lines.line.strip()[:100]!r}.")
 
