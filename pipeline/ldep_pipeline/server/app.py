@@ -200,7 +200,7 @@ class Answers:
             return
         try:
             for _, part in rows.parts(PART):
-                self.request_log.append(part, self.model.encoder.columns_)
+                self.request_log.append(part, self.model.encoder.columns_, version="")
         except OSError as error:
             log.error("%s: rows of a request could not be logged: %s.", self.request_log.path, error.strerror)
 

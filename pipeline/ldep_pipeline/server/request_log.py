@@ -1,4 +1,13 @@
-"""A log of the raw rows that a server was asked about: one JSON object per line and row, in a file of bounded size.
+"""A log of the rows that a server was asked about: one JSON object per line and row, in a file of bounded size.
+
+A line has these fields:
+
+- `time`: when the request was answered, in UTC, as ISO 8601 writes it;
+- `version`: which version of the model answered;
+- `row`: the raw cells in the columns of the model;
+- `id`: the cell of the column that identifies the row, if the server logs one; null if the request did not have it;
+- `answer`: what the model answered, if the server logs answers: `class` and, except for counterfactuals, `decision` and
+  `probability`, as the output `scores` has them.
 
 Several processes append to it. Each holds the file's lock while it writes, so that lines are never mixed, and the
 process that finds the file full renames it to FILE.1 and begins a new one.
@@ -11,8 +20,9 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,11 +38,27 @@ LONGEST_LINE = 10_000_000  # characters
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A line of the log. `id` and `answer` are None where the server did not log them."""
+
+    row: dict[str, Any]
+    time: str
+    version: str
+    id: Any = None
+    answer: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
 class RequestLog:
-    """A log file, and the size in bytes at which it is renamed."""
+    """A log file, the size in bytes at which it is renamed, and what it has beside the rows.
+
+    `id` is the column whose cell identifies a row; with `answers` the log has what the model answered.
+    """
 
     path: Path
     size: int
+    id: str | None = None
+    answers: bool = False
 
     def check(self) -> None:
         """Raise UserError if rows cannot be appended."""
@@ -44,11 +70,20 @@ class RequestLog:
         except OSError as error:
             raise UserError(f"{self.path} cannot be written: {error.strerror}.") from None
 
-    def append(self, rows: pd.DataFrame, columns: Sequence[str]) -> None:
+    def append(
+        self, rows: pd.DataFrame, columns: Sequence[str], version: str, answers: Iterable[dict[str, Any]] = ()
+    ) -> None:
         """Append the cells of these columns, row by row; rows that do not fit into a whole file are left out."""
-        content = bytearray()
-        for cells in zip(*(rows[name].tolist() for name in columns)):
-            line = json.dumps(dict(zip(columns, cells))).encode() + b"\n"
+        start = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "version": version}
+        ids = rows[self.id].tolist() if self.id is not None and self.id in rows else [None] * len(rows)
+        logged, content = list(answers), bytearray()
+        for number, cells in enumerate(zip(*(rows[name].tolist() for name in columns))):
+            fields: dict[str, Any] = {**start, "row": dict(zip(columns, cells))}
+            if self.id is not None:
+                fields["id"] = ids[number]
+            if self.answers:
+                fields["answer"] = logged[number]
+            line = json.dumps(fields).encode() + b"\n"
             if len(content) + len(line) > self.size:
                 break
             content += line
@@ -94,21 +129,27 @@ class RequestLog:
             content = content[os.write(file, content) :]
 
 
-def read(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a log in parts. Lines that are no rows of these columns are left out, with a warning."""
+def entries(path: Path, columns: Sequence[str]) -> Iterator[list[Entry]]:
+    """Yield the lines of a log in parts. Lines without these columns are left out, with a warning."""
     bad = 0
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             while lines := list(islice(_lines(file), ROWS)):
-                rows = [row for row in map(_row, lines) if row is not None and set(columns) <= set(row)]
-                bad += len(lines) - len(rows)
-                if rows:
-                    cells = [[row[name] for name in columns] for row in rows]
-                    yield pd.DataFrame(cells, columns=pd.Index(columns, dtype=object), dtype=object)
+                found = [entry for entry in map(_entry, lines) if entry is not None and set(columns) <= set(entry.row)]
+                bad += len(lines) - len(found)
+                if found:
+                    yield found
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file.") from None
     if bad:
         log.warning("%s: %d lines are not rows of this model, and were left out.", path, bad)
+
+
+def read(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a log as frames of these columns."""
+    for part in entries(path, columns):
+        cells = [[entry.row[name] for name in columns] for entry in part]
+        yield pd.DataFrame(cells, columns=pd.Index(columns, dtype=object), dtype=object)
 
 
 def _lines(file: Any) -> Iterator[str]:
@@ -117,12 +158,16 @@ def _lines(file: Any) -> Iterator[str]:
             yield line
 
 
-def _row(line: str) -> dict[str, Any] | None:
-    """Return the cells of a line; None if it is not an object of single values."""
+def _entry(line: str) -> Entry | None:
+    """Return what a line says; None if the server did not write it."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        fields = json.loads(line)
+        entry = Entry(**fields)
+    except (ValueError, RecursionError, TypeError):
         return None
-    if not isinstance(row, dict) or any(isinstance(cell, (list, dict)) for cell in row.values()):
+    values = [*entry.row.values(), entry.id] if isinstance(entry.row, dict) else [[]]
+    if any(isinstance(value, (list, dict)) for value in values):
         return None
-    return row
+    if not isinstance(entry.time, str) or not isinstance(entry.version, str):
+        return None
+    return entry if entry.answer is None or isinstance(entry.answer, dict) else None

@@ -45,7 +45,7 @@ def test_every_format_and_the_log_of_requests_give_the_same_comparison(registere
     frame.to_csv(tmp_path / "rows.csv", index=False)
     frame.to_parquet(tmp_path / "rows.parquet")
     rows = frame.astype(object).where(frame.notna(), None)
-    RequestLog(tmp_path / "rows.jsonl", 10**6).append(rows, list(frame.columns))
+    RequestLog(tmp_path / "rows.jsonl", 10**6).append(rows, list(frame.columns), "1")
     results = [
         score.check_drift(URI, tmp_path / name, root=registered_project)
         for name in ("rows.csv", "rows.parquet", "rows.jsonl")

@@ -395,7 +395,7 @@ def test_a_baseline_is_served_the_same_way_strictly_and_with_a_log_if_asked(regi
         unknown = {"width": 1, "größe (cm)": 1, "grade": "9", "colour": "red"}
         assert "strict mode" in refused(server, pd.DataFrame([unknown]).to_csv(index=False).encode(), CSV)
         assert len(post(server, {"instances": [unknown], "params": {"strict": False}})) == 1
-    logged = [json.loads(line) for line in (registered_project / "log.jsonl").read_text().splitlines()]
+    logged = [json.loads(line)["row"] for line in (registered_project / "log.jsonl").read_text().splitlines()]
     assert logged == [*plain(frame).to_dict(orient="records"), unknown]  # and not the refused request
     assert records == download.load(uri, registered_project).predict(frame, {"output": "full"})
     assert records[0]["explanation"] == {"not_available": "SVC has no exact explanation."}
