@@ -26,12 +26,13 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from ldep_pipeline.common.digests import digest
-from ldep_pipeline.registry import signatures
+from ldep_pipeline.config import paths
+from ldep_pipeline.registry import keys, signatures
 from ldep_pipeline.serving import served_model
 from tests.faults.finished import NAME, Finished
 
 MARKER = "code-was-run"
-FOREIGN_KEY = b"the key of somebody else, long enough to be one"
+FOREIGN_KEY = keys.SigningKey.new()
 Tamper = Callable[[Finished], None]
 
 
@@ -142,14 +143,23 @@ def functions_in_the_pipeline(project: Finished) -> None:
 
 
 def everything_but_the_key(project: Finished) -> None:
-    """A foreign pipeline with a manifest, and the record of the registry that vouches for the manifest."""
+    """A foreign pipeline with a valid signature of a foreign key, and files in the folder that vouch for that key."""
     functions_in_the_pipeline(project)
     another_loader(project)
     folder = model_folder(project)
     manifest = json.loads((folder / signatures.MANIFEST).read_text())
-    record = project.folder / f"registry/{NAME}.json"
-    digest_of_manifest = signatures.sign(folder, manifest["model"], manifest["model_id"], FOREIGN_KEY)
-    record.write_text(json.dumps({**json.loads(record.read_text()), "manifest": digest_of_manifest}))
+    trusted = {"keys": [vars(FOREIGN_KEY.as_trusted())]}
+    for place in (folder, folder / "data/served"):
+        (place / paths.TRUSTED_KEYS).write_text(json.dumps(trusted))
+    signatures.sign(folder, manifest["model"], manifest["model_id"], FOREIGN_KEY)
+
+
+def the_name_of_the_key(project: Finished) -> None:
+    """The same, with the id of the project's own key in the manifest."""
+    manifest = json.loads((model_folder(project) / signatures.MANIFEST).read_text())
+    everything_but_the_key(project)
+    path = model_folder(project) / signatures.MANIFEST
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"key": manifest["key"]}))
 
 
 # Rows of MLflow's database.

@@ -22,7 +22,8 @@ REGISTER, TRAIN = test_files.REGISTER, test_files.TRAIN
         (f"results/{NAME}/decisions.parquet", "missing", [TRAIN, REGISTER]),
         (f"data/imputed/{NAME}.encoder.json", "other shape", [("ldep", "impute"), REGISTER]),
         (".ldep/answered", "garbage", [TRAIN, REGISTER]),
-        (".ldep/signing.key", "cut", [SCORE, REGISTER]),
+        (".ldep/signing.key", "cut", [("ldep", "keys"), REGISTER]),
+        ("trusted-keys.json", "cut", [SCORE, REGISTER]),
         ("mlflow.db", "cut", [SCORE, REGISTER]),
     ],
 )
@@ -37,7 +38,9 @@ def test_a_damaged_file_is_reported_or_repaired(small_project, name, kind, comma
     assert test_files.differences(small_project) == []
 
 
-@pytest.mark.parametrize("name", ["another loader", "everything but the key", "another location", "no reason"])
+@pytest.mark.parametrize(
+    "name", ["another loader", "everything but the key", "the name of the key", "another location", "no reason"]
+)
 def test_no_foreign_code_runs(small_project, name):
     small_project.restore()
     test_tampering.TAMPERS[name](small_project)

@@ -31,6 +31,7 @@ TAMPERS: dict[str, Tamper] = {
     "another requirement": tampering.another_requirement,
     "functions in the pipeline": tampering.functions_in_the_pipeline,
     "everything but the key": tampering.everything_but_the_key,
+    "the name of the key": tampering.the_name_of_the_key,
     "another source": tampering.changed_rows(f"{VERSIONS} source = '{{elsewhere}}'"),
     "another place": tampering.changed_rows(f"{VERSIONS} storage_location = '{{elsewhere}}'"),
     "no source": tampering.changed_rows(f"{VERSIONS} source = null, storage_location = null"),

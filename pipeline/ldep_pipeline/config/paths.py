@@ -7,6 +7,7 @@ from pathlib import Path
 from ldep_pipeline.data.settings import DATA, OWN, encoder, folds, imputed, profile, provenance, raw  # noqa: F401
 
 PARAMS = Path("params.yaml")
+TRUSTED_KEYS = Path("trusted-keys.json")  # the public keys that verify registered models; git tracks it
 CHECKED = DATA / "params.checked"
 OWN_MODELS = Path("own_models")  # the folder that DVC watches for the user's own classes
 REPORTS = Path("reports")

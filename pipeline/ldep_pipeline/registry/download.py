@@ -18,7 +18,7 @@ from mlflow.exceptions import MlflowException
 
 from ldep_pipeline.common.errors import LONGEST, UserError, first_line, masked
 from ldep_pipeline.config import paths
-from ldep_pipeline.registry import signatures
+from ldep_pipeline.registry import keys, signatures
 from ldep_pipeline.registry.signatures import Untrusted
 from ldep_pipeline.serving import mlflow_folder, served_model
 from ldep_pipeline.serving.training_profile import TrainingProfile
@@ -127,8 +127,7 @@ def fetch(version: ModelVersion, into: Path, root: Path) -> Path:
         folder = Path(mlflow.artifacts.download_artifacts(artifact_uri=location, dst_path=str(into)))
     except ValueError as error:  # a location that MLflow has not written
         raise Untrusted(f"its files cannot be read from {masked(location)}: {first_line(error)}") from None
-    recorded = _recorded(version, root)
-    signatures.check(folder, version.name, model_id, signatures.read_key(root), recorded)
+    signatures.check(folder, version.name, model_id, keys.TrustedKeys.read(root))
     return folder
 
 
@@ -144,18 +143,5 @@ def _refusal(dataset: str, root: Path) -> str | None:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         return None if record["registered"] else str(record["why"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _recorded(version: ModelVersion, root: Path) -> str | None:
-    """The manifest's digest in registry/NAME.json, if that file is about this version.
-
-    DVC brings the file to clones that lack the key.
-    """
-    path = root / paths.REGISTRY / f"{version.name.removeprefix(PREFIX)}.json"
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return record["manifest"] if record["version"] == int(version.version) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -28,12 +28,14 @@ from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.stage_files import Provenance
 from ldep_pipeline.execution import plan, thresholds
 from ldep_pipeline.fitting.fit import FitTask, run_fit
-from ldep_pipeline.registry import final_model, promotion, versions
+from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.registry import final_model, history, promotion, versions
 from ldep_pipeline.registry.final_model import FinalModel
+from ldep_pipeline.registry.history import Event
 from ldep_pipeline.registry.promotion import Again, Measured, PromotionRule
 from ldep_pipeline.registry.selection import Selection
 from ldep_pipeline.registry.skill import standard_error
-from ldep_pipeline.registry.versions import CHALLENGER, CHAMPION, Intact, Registry
+from ldep_pipeline.registry.versions import CHALLENGER, CHAMPION, Registry
 from ldep_pipeline.tracking import connection
 
 log = logging.getLogger(__name__)
@@ -74,42 +76,38 @@ class _Registration:
             version = self._add(run_id)
         for old in broken:
             message = "%s: version %s of %s is replaced by version %s: %s."
-            log.warning(message, self.work.dataset, old.number, self.registry.name, version.number, old.reason)
-            self.registry.replace(old, version.number)
+            log.warning(message, self.work.dataset, old.number, self.registry.name, version, old.reason)
+            self.registry.replace(old, version)
+            self.registry.record(Event(history.REPLACED, version, f"{old.reason}", instead_of=old.number))
+        self._record_registration(version)
         rule = promotion.identity(self.rule)
         client, name = self.registry.client, self.registry.name
-        if self.promote or not versions.is_decided(client.get_model_version(name, version.number).tags, rule):
-            decision = self._decide(version.number)
+        if self.promote or not versions.is_decided(client.get_model_version(name, version).tags, rule):
+            decision = self._decide(version)
             # Last, so that a version with these tags is complete.
-            client.set_model_version_tag(name, version.number, versions.DECISION, decision)
-            client.set_model_version_tag(name, version.number, versions.RULE, rule)
-        alias, why = self._outcome(version.number)
-        champion = self.registry.holder(CHAMPION)
+            client.set_model_version_tag(name, version, versions.DECISION, decision)
+            client.set_model_version_tag(name, version, versions.RULE, rule)
+        standing = versions.standing(client, name, version)
         log.info(
             "%s: %s version %s (%s, %s) %s: %s.",
             self.work.dataset,
             self.registry.name,
-            version.number,
+            version,
             self.work.model,
             "new" if is_new else "registered before",
-            alias,
-            why,
+            standing["decision"],
+            standing["why"],
         )
         return {
             "registered": self.registry.name,
-            "version": int(version.number),
-            "decision": alias,
-            "why": why,
-            "champion": None
-            if champion is None
-            else {"version": int(champion.version), "model": champion.tags.get("model", "")},
+            "version": int(version),
+            **standing,
             "settings": self.work.settings,
             "data_digest": self.work.data_digest,
             "key": self.work.key,
-            "manifest": version.manifest,
         }
 
-    def _add(self, run_id: str | None) -> Intact:
+    def _add(self, run_id: str | None) -> str:
         fitted = final_model.fit(self.work, self.params, self.registry.root)
         try:
             return self.registry.add(
@@ -120,6 +118,26 @@ class _Registration:
                 f"{self.work.dataset}: {self.work.model} cannot be stored without a pickle: {error}; "
                 "review and add the types there, or leave the model out of register.candidates."
             ) from None
+
+    def _record_registration(self, number: str) -> None:
+        """Add the registration to the history, unless an interrupted run has done so."""
+        if any(event.what == history.REGISTERED and event.version == number for event in self.registry.events()):
+            return
+        metric = METRICS[self.params.metric]
+        value = self.selected.metrics[metric.name]
+        why = f"the best candidate that qualifies, with {metric.noun} {metric.text(value)}{metric.unit}"
+        self.registry.record(Event(history.REGISTERED, number, why, model=self.work.model))
+
+    def _record_decision(self, number: str, decision: promotion.Decision, champion: str) -> None:
+        """Add a decision to the history, unless it changes nothing."""
+        events = self.registry.events()
+        if decision.promoted and history.champions(events)[-1:] == [number]:
+            return
+        what = history.PROMOTED if decision.promoted else history.CHALLENGED
+        if any((event.what, event.version, event.why) == (what, number, decision.why) for event in events[-1:]):
+            return
+        decided_by = history.ON_REQUEST if self.promote else history.RULE
+        self.registry.record(Event(what, number, decision.why, "" if champion == number else champion, decided_by))
 
     def _decide(self, number: str) -> str:
         """Apply the rule, describe the version, move the alias, and return which."""
@@ -134,6 +152,13 @@ class _Registration:
         decision = promotion.decide(new, present, self.rule)
         if not self.selected.has_skill:
             decision = promotion.Decision(False, self.selected.why_not(self.params.metric))
+        rollback = history.left_by_rollback(self.registry.events(), number)
+        if rollback is not None:
+            decision = promotion.Decision(
+                False,
+                f"{rollback.by} rolled back to version {rollback.version} on {rollback.when}: {rollback.why}; "
+                "`ldep register --promote` makes this one the champion again",
+            )
         if self.promote and not decision.promoted:
             decision = promotion.Decision(True, f"requested by --promote; by the rule: {decision.why}")
         facts = {
@@ -144,6 +169,7 @@ class _Registration:
             "source": Provenance.read(self.work.dataset, self.registry.root / paths.DATA).source,
             "commit": machine.commit(),
             "command": shlex.join(["ldep", "register", self.work.dataset]),
+            versions.BEATS_GUESSING: self.selected.has_skill,
             versions.WHY: decision.why,
         }
         client, name = self.registry.client, self.registry.name
@@ -152,6 +178,7 @@ class _Registration:
             client.set_model_version_tag(name, number, tag, text)
         alias = CHAMPION if decision.promoted else CHALLENGER
         self.registry.point(alias, number)
+        self._record_decision(number, decision, "" if holder is None else str(holder.version))
         return alias
 
     def _again(self, tags: dict[str, str]) -> Again:
@@ -164,19 +191,6 @@ class _Registration:
         if not np.isfinite(values).all():
             return Again(None, problem=f"with its settings there is no {self.rule.metric}")
         return Again(float(np.mean(values)), standard_error(self.selected.values - values, data))
-
-    def _outcome(self, number: str) -> tuple[str, str]:
-        """The alias that the version holds now, and why.
-
-        The alias may differ from the decision: a later version may have been decided, or somebody moved it.
-        """
-        tags = self.registry.client.get_model_version(self.registry.name, number).tags
-        alias, why = self.registry.alias_of(number), tags[versions.WHY]
-        if alias == tags[versions.DECISION]:
-            return alias, why
-        holder = self.registry.holder(CHAMPION)
-        now = "no version" if holder is None else f"version {holder.version}"
-        return alias, f"{now} is the champion now; the decision for this version was {tags[versions.DECISION]}: {why}"
 
     def _threshold_text(self) -> str:
         threshold = self.work.threshold

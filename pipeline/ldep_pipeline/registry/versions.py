@@ -18,7 +18,8 @@ from mlflow.entities import LoggedModelStatus, Metric
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 
-from ldep_pipeline.registry import download, signatures
+from ldep_pipeline.registry import download, history, keys, signatures
+from ldep_pipeline.registry.history import Event
 from ldep_pipeline.serving import mlflow_folder
 from ldep_pipeline.tracking.connection import Connection
 from ldep_pipeline.tracking.runs import DATASET, KEY, MODEL, OWNER, WINNER, YES
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 CHAMPION, CHALLENGER = "champion", "challenger"
 # Tags of a version.
 FINAL_KEY, DATA, DECISION, RULE, WHY = "ldep.final", "data_digest", "decision", "rule", "why"
+BEATS_GUESSING = "beats_guessing"
 METRIC = "metric."  # followed by the name of a metric
 LONGEST = 5000  # characters that MLflow stores of a tag
 TEXT = """\
@@ -38,14 +40,6 @@ and returns the class.
 `champion` is the version to use: `make serve DATASET={dataset}`, or `models:/ldep-{dataset}@champion`. `challenger` is
 the last version that was not promoted. The description of each version gives the reason.
 """
-
-
-@dataclass(frozen=True)
-class Intact:
-    """A version whose files are those that were signed, and the digest of their manifest."""
-
-    number: str
-    manifest: str
 
 
 @dataclass(frozen=True)
@@ -72,41 +66,36 @@ class Registry:
     def name(self) -> str:
         return download.name_of(self.dataset)
 
-    def find(self, key: str) -> tuple[Intact | None, list[Broken]]:
+    def find(self, key: str) -> tuple[str | None, list[Broken]]:
         """The version with this key whose files are intact, and the versions of this project whose files are not."""
         intact, broken = [], []
         with_key = self.client.search_model_versions(f"name = '{self.name}' and tags.`{FINAL_KEY}` = '{key}'")
         for version in sorted(with_key, key=lambda version: int(version.version)):
             try:
                 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-                    folder = download.fetch(version, Path(scratch), self.root)
-                    intact.append(Intact(str(version.version), signatures.manifest_digest(folder)))
+                    download.fetch(version, Path(scratch), self.root)
+                    intact.append(str(version.version))
             except signatures.Untrusted as error:
                 if version.tags.get(OWNER) == self.store.owner:  # otherwise it belongs to a project with another key
                     broken.append(Broken(str(version.version), str(error)))
         return (intact[0] if intact else None), broken
 
     def holder(self, alias: str) -> ModelVersion | None:
-        """The version that holds an alias."""
-        try:
-            return self.client.get_model_version_by_alias(self.name, alias)
-        except MlflowException as error:
-            if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                return None
-            raise
+        return holder(self.client, self.name, alias)
 
     def alias_of(self, number: str) -> str:
-        """The alias that a version holds now, or `none`."""
-        for alias in (CHAMPION, CHALLENGER):
-            holder = self.holder(alias)
-            if holder is not None and str(holder.version) == number:
-                return alias
-        return "none"
+        return alias_of(self.client, self.name, number)
+
+    def events(self) -> list[Event]:
+        return history.read(self.client.get_registered_model(self.name).tags)
+
+    def record(self, event: Event) -> None:
+        history.record(self.client, self.name, event)
 
     def add(
         self, fitted: Fitted, key: str, metrics: dict[str, float], run_id: str | None, ship_code: bool = False
-    ) -> Intact:
-        """Store the model, signed, and create its version."""
+    ) -> str:
+        """Store the model, signed, and create its version; return its number."""
         self._ensure_registered_model()
         tags = {FINAL_KEY: key, OWNER: self.store.owner}
         self._remove_logged_models(tags)
@@ -123,7 +112,7 @@ class Registry:
                 model_id=model_id,
                 ship_code=ship_code,
             )
-            manifest = signatures.sign(folder, self.name, model_id, signatures.read_or_make_key(self.root))
+            signatures.sign(folder, self.name, model_id, keys.signing_key(self.root))
             self.client.log_model_artifacts(model_id, str(folder))
         self.client.finalize_logged_model(model_id, LoggedModelStatus.READY)
         if run_id is not None:  # the numbers of the cross-validation, shown on the model's page too
@@ -137,7 +126,7 @@ class Registry:
             model_id=model_id,
             await_creation_for=60,
         )
-        return Intact(str(version.version), manifest)
+        return str(version.version)
 
     def replace(self, broken: Broken, number: str) -> None:
         """Give the alias of a broken version to another one, and delete the broken one."""
@@ -147,12 +136,7 @@ class Registry:
         self.client.delete_model_version(self.name, broken.number)
 
     def point(self, alias: str, number: str) -> None:
-        """Move an alias to a version; a version that becomes champion is no longer the challenger."""
-        self.client.set_registered_model_alias(self.name, alias, number)
-        if alias == CHAMPION:
-            challenger = self.holder(CHALLENGER)
-            if challenger is not None and str(challenger.version) == number:
-                self.client.delete_registered_model_alias(self.name, CHALLENGER)
+        point(self.client, self.name, alias, number)
 
     def training_run(self, model: str, key: str) -> str | None:
         """The tracked run of the cross-validation that selected the model."""
@@ -181,6 +165,55 @@ class Registry:
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
+
+
+def holder(client: mlflow.MlflowClient, name: str, alias: str) -> ModelVersion | None:
+    """The version that holds an alias."""
+    try:
+        return client.get_model_version_by_alias(name, alias)
+    except MlflowException as error:
+        if error.error_code in download.ABSENT:
+            return None
+        raise
+
+
+def alias_of(client: mlflow.MlflowClient, name: str, number: str) -> str:
+    """The alias that a version holds now, or `none`."""
+    for alias in (CHAMPION, CHALLENGER):
+        version = holder(client, name, alias)
+        if version is not None and str(version.version) == number:
+            return alias
+    return "none"
+
+
+def point(client: mlflow.MlflowClient, name: str, alias: str, number: str) -> None:
+    """Move an alias to a version; a version that becomes champion is no longer the challenger."""
+    client.set_registered_model_alias(name, alias, number)
+    if alias == CHAMPION:
+        challenger = holder(client, name, CHALLENGER)
+        if challenger is not None and str(challenger.version) == number:
+            client.delete_registered_model_alias(name, CHALLENGER)
+
+
+def standing(client: mlflow.MlflowClient, name: str, number: str) -> dict[str, Any]:
+    """Which alias a version holds now and why, and the champion, as the record of the stage has them.
+
+    The alias may differ from the decision: a later version may have been decided, or somebody moved it.
+    """
+    tags = client.get_model_version(name, number).tags
+    alias, why = alias_of(client, name, number), tags[WHY]
+    champion = holder(client, name, CHAMPION)
+    if alias != tags[DECISION]:
+        rollback = history.left_by_rollback(history.read(client.get_registered_model(name).tags), number)
+        now = "no version" if champion is None else f"version {champion.version}"
+        left = f", since {rollback.by} rolled back on {rollback.when}: {rollback.why}" if rollback else ""
+        why = f"{now} is the champion now{left}; the decision for this version was {tags[DECISION]}: {why}"
+    model = None if champion is None else champion.tags.get("model", "")
+    return {
+        "decision": alias,
+        "why": why,
+        "champion": None if champion is None else {"version": int(champion.version), "model": model},
+    }
 
 
 def as_tags(metrics: dict[str, float], facts: dict[str, Any]) -> dict[str, str]:

@@ -21,7 +21,7 @@ import yaml
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config import params
-from ldep_pipeline.registry import download, signatures
+from ldep_pipeline.registry import download, keys, signatures
 from ldep_pipeline.stages import register
 from tests.support import forked, registered, servers
 from tests.support.registered import stored_files
@@ -56,12 +56,12 @@ def damage_manifest(folder: Path) -> None:
 
 def sign_with_another_key(folder: Path) -> None:
     manifest = json.loads((folder / signatures.MANIFEST).read_text())
-    signatures.sign(folder, manifest["model"], manifest["model_id"], b"of somebody else, and long enough")
+    signatures.sign(folder, manifest["model"], manifest["model_id"], keys.SigningKey.new())
 
 
 def sign_for_another_model(folder: Path) -> None:
     model_id = json.loads((folder / signatures.MANIFEST).read_text())["model_id"]
-    signatures.sign(folder, "ldep-other", model_id, signatures.read_key())
+    signatures.sign(folder, "ldep-other", model_id, keys.signing_key())
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,13 @@ def sign_for_another_model(folder: Path) -> None:
         (lambda folder: (folder / signatures.MANIFEST).unlink(), "it has no signature"),
         (damage_manifest, "its signature cannot be read"),
         (append(signatures.MANIFEST), "^"),
-        (sign_with_another_key, "this project did not sign it"),
+        (sign_with_another_key, "this project does not trust the key"),
         (sign_for_another_model, "its files belong to ldep-other"),
         (shutil.rmtree, "its files are lost"),
     ],
 )
 def test_files_that_are_not_those_that_were_registered_are_refused(folder, tamper, reason):
     assert download.load(URI).predict(registered.rows(3))
-    Path(f"registry/{NAME}.json").unlink()
     tamper(folder)
     if reason == "^":  # blanks at the end of the manifest change nothing that is signed
         assert download.load(URI).predict(registered.rows(3))
@@ -158,29 +157,60 @@ def test_no_code_runs_of_a_folder_that_was_tampered_with(folder, capsys, command
     assert not Path("code-was-run").exists()
 
 
-def test_a_clone_without_the_key_loads_the_version_of_its_record(folder):
+def test_a_clone_without_the_private_key_verifies_and_cannot_forge(folder):
     Path(".ldep/signing.key").unlink()
     assert download.load(URI).predict(registered.rows(3))
     append("MLmodel")(folder)
     refused("files were changed")
     sign_with_another_key(folder)
-    refused("this project has no signing key")
+    refused("this project does not trust the key")
 
 
-def test_a_key_that_several_clones_share_is_used(folder, tmp_path, monkeypatch):
-    Path(f"registry/{NAME}.json").unlink()
-    Path(".ldep/signing.key").rename(tmp_path / "team.key")
-    refused("this project has no signing key")
-    monkeypatch.setenv(signatures.VARIABLE, str(tmp_path / "team.key"))
+def test_a_public_key_in_the_folder_of_a_model_is_not_trusted(folder):
+    own = json.loads((folder / signatures.MANIFEST).read_text())["key"]
+    foreign = keys.SigningKey.new()
+    (folder / "trusted-keys.json").write_text(json.dumps({"keys": [vars(foreign.as_trusted())]}))
+    signatures.sign(folder, MODEL, json.loads((folder / signatures.MANIFEST).read_text())["model_id"], foreign)
+    refused(f"this project does not trust the key {foreign.id}")
+    path = folder / signatures.MANIFEST
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"key": own}))
+    refused(f"its signature is not one of the key {own}")
+
+
+def test_after_a_rotation_old_versions_load_and_new_ones_have_the_new_key(folder):
+    old, new = keys.rotate()
+    assert download.load(URI).predict(registered.rows(3))
+    register.run(NAME, registered.with_candidates("linear"))
+    signed = json.loads((stored_files(MODEL, "2") / signatures.MANIFEST).read_text())
+    assert (signed["key"], keys.TrustedKeys.read().by_id[old].state) == (new.id, "retired")
+    assert download.load(f"models:/{MODEL}/2").predict(registered.rows(3))
+
+
+def test_what_a_revoked_key_signed_is_refused_until_it_is_registered_with_another_key(folder):
+    own = keys.signing_key().id
+    keys.revoke(own, "the laptop was stolen")
+    refused(rf"the key {own} \(.*\) that signed it was revoked on 20")
+    with pytest.raises(UserError, match=rf"{own}\) is revoked since 20.*`ldep keys rotate`"):
+        register.run(NAME, registered.with_candidates("ldep"))
+    keys.rotate()
+    assert keys.TrustedKeys.read().by_id[own].state == "revoked"
+    record = register.run(NAME, registered.with_candidates("ldep"))
+    assert (record["version"], record["decision"]) == (2, "champion")
     assert download.load(URI).predict(registered.rows(3))
 
 
-def test_the_key_is_the_owners_alone_and_a_damaged_one_is_reported(folder):
-    key = Path(".ldep/signing.key")
-    assert key.stat().st_mode & 0o777 == 0o600
-    key.write_text("short")
-    with pytest.raises(UserError, match=r"signing\.key has 5 characters"):
-        download.load(URI)
+def test_the_key_of_somebody_else_is_trusted_on_request(folder):
+    colleague = keys.SigningKey.new()
+    model_id = json.loads((folder / signatures.MANIFEST).read_text())["model_id"]
+    signatures.sign(folder, MODEL, model_id, colleague)
+    refused("this project does not trust")
+    keys.trust(colleague.public, "Ana")
+    assert download.load(URI).predict(registered.rows(3))
+
+
+def test_without_the_file_of_trusted_keys_nothing_is_loaded(folder):
+    Path("trusted-keys.json").unlink()
+    refused("this project does not trust")
 
 
 def test_bytecode_that_mlflow_leaves_beside_shipped_code_is_no_change(trained_project):

@@ -242,19 +242,21 @@ def test_a_version_of_a_project_with_another_key_is_left_alone(trained_project):
     first = register.run(NAME, registered.with_candidates("ldep"))
     mlflow.MlflowClient().set_model_version_tag(MODEL, "1", runs.OWNER, "another")
     Path(".ldep/signing.key").unlink()
-    Path(f"registry/{NAME}.json").unlink()
+    Path("trusted-keys.json").unlink()
     own = register.run(NAME, registered.with_candidates("ldep"))
     assert (own["version"], own["decision"], own["key"]) == (2, "challenger", first["key"])
     assert aliases() == {"champion": "1", "challenger": "2"}
 
 
-def test_after_the_key_was_lost_the_versions_of_the_project_are_signed_again(trained_project):
+def test_after_the_private_key_was_lost_its_versions_stay_and_new_ones_get_a_new_key(trained_project, caplog):
     register.run(NAME, registered.with_candidates("ldep"))
     Path(".ldep/signing.key").unlink()
-    Path(f"registry/{NAME}.json").unlink()  # DVC removes it before the stage runs
-    assert register.run(NAME, registered.with_candidates("ldep"))["decision"] == "champion"
-    Path(f"registry/{NAME}.json").unlink()
-    assert download.load(f"models:/{MODEL}@champion").predict(registered.rows(3))
+    assert register.run(NAME, registered.with_candidates("ldep"))["version"] == 1
+    assert not Path(".ldep/signing.key").exists()
+    assert register.run(NAME, registered.with_candidates("linear"))["version"] == 2
+    assert "now signs models, and trusted-keys.json trusts it; commit this file" in caplog.text
+    for version in (1, 2):
+        assert download.load(f"models:/{MODEL}/{version}").predict(registered.rows(3))
 
 
 def test_when_the_code_of_the_rule_changes_a_version_is_decided_again(trained_project, monkeypatch):
