@@ -6,8 +6,9 @@ classifiers answer by sampling are small convex programs here. Every fitted esti
 
 from ldep._utils import belong_to
 from ldep.explain._attribution import GlobalExplanation
+from ldep.explain._constraints import Linear, LinearRows, parse
 from ldep.explain._counterfactual import Change, Counterfactuals, Question, counterfactuals, is_proven
-from ldep.explain._domain import NORMS, make_domain
+from ldep.explain._domain import NORMS, Domain, make_domain
 from ldep.explain._explanation import Explanation
 from ldep.explain._least_distance import Deadline
 from ldep.explain._methods import ExactAnswers
@@ -20,9 +21,12 @@ __all__ = [
     "Change",
     "Counterfactuals",
     "Deadline",
+    "Domain",
     "ExactAnswers",
     "Explanation",
     "GlobalExplanation",
+    "Linear",
+    "LinearRows",
     "Outcome",
     "Question",
     "Regions",
@@ -32,6 +36,7 @@ __all__ = [
     "counterfactuals",
     "is_proven",
     "make_domain",
+    "parse",
     "rule_sheet",
     "simplified",
 ]

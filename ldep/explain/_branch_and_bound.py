@@ -16,7 +16,6 @@ from itertools import count
 
 import numpy as np
 
-from ldep.explain._domain import NORMS
 from ldep.explain._least_distance import (
     Box,
     Cap,
@@ -70,14 +69,14 @@ class Descent:
 
     def whole(self) -> Box:
         """The box of all allowed rows."""
-        return self.row.low, self.row.high
+        return self.row.box
 
     def late(self) -> bool:
         return self.deadline.left <= 0
 
     def allowed_now(self) -> bool:
         """Whether the row itself is allowed."""
-        return bool((self.row.low <= 0).all() and (self.row.high >= 0).all())
+        return bool((self.row.low <= 0).all() and (self.row.high >= 0).all() and (self.row.h <= 0).all())
 
     def first_radius(self) -> float:
         """A radius within which no row of the class can be."""
@@ -94,7 +93,7 @@ class Descent:
         return bool(self.all_votes.shortfalls(u).max() <= REACHED)
 
     def length(self, u: np.ndarray) -> float:
-        return float(np.linalg.norm(u, ord=NORMS[self.row.domain.norm]))
+        return self.row.length(u)
 
     def offer(self, u: np.ndarray) -> bool:
         """Keep u if it is the nearest so far. The class is known to win there."""
@@ -136,7 +135,7 @@ class Descent:
                 if self.deadline.left < allowed:
                     return
                 box = fixed_at(unchanged, at, value)
-                self.descend(np.clip(origin, *box), box=box)
+                self.descend(np.clip(origin, box.low, box.high), box=box)
 
     def descend_from_samples(self) -> None:
         """Start from points of the class among some around the row."""
@@ -161,9 +160,9 @@ class Descent:
         self, bounds: Bounds, box: Box, G: np.ndarray, h: np.ndarray, limit: int = CUTS_PER_NODE
     ) -> Answer | None:
         """The nearest u of a box at which the bounds are enough, by cutting planes; None if the best is nearer."""
-        u = self.row.nearest_in_box(G, h, box) if len(h) else self.start(box)
+        u = self.row.nearest_in_box(G, h, box) if len(h) or len(self.row.h) else self.start(box)
         for _ in range(limit):
-            if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
+            if u is None or max(self.length(u), self.row.sparse_bound(G, h, box)) >= self.distance * (1.0 - PRECISION):
                 return None
             point = bounds.at(u)
             violated = np.flatnonzero(point.shortfall > REACHED)
@@ -185,7 +184,7 @@ class Descent:
 
     def start(self, box: Box) -> np.ndarray | None:
         """The point of a box that is nearest to the row."""
-        return None if (box[0] > box[1]).any() else np.clip(0.0, *box)
+        return None if box.empty else np.clip(0.0, box.low, box.high)
 
 
 # The bounds of a node are computed again where better rows can be, if that has shrunk to this share of its size. Its
@@ -242,6 +241,8 @@ class RowSearch(Descent):
         """The nearest row, with a bound; none if it is not nearer than the cutoff, and then the bound says so."""
         if self.distance == 0:
             return Outcome(self.best, 0.0, 0.0)
+        if len(self.row.h) and self.row.nearest_in_box(*self.no_cuts(), self.whole()) is None:
+            return Outcome(None, np.inf, np.inf)
         if self.distance >= cutoff:
             self.best, self.distance = None, cutoff
         if np.isfinite(self.distance):
@@ -326,12 +327,13 @@ class RowSearch(Descent):
         if node.votes.pieces.differences is None:
             return node.votes.pieces.rises(Where(cap))
         box = self.shrunk_box(node)
-        return None if (box[0] > box[1]).any() else node.votes.pieces.rises(Where(cap, box))
+        return None if box.empty else node.votes.pieces.rises(Where(cap, box))
 
     def shrunk_box(self, node: Node) -> Box:
         """A box that contains all better rows of a node."""
-        low, high = self.cap(node.u).box()
-        return shrunk((np.maximum(low, node.box[0]), np.minimum(high, node.box[1])), node.G, node.h)
+        low, high, _ = self.cap(node.u).box()
+        box = Box(np.maximum(low, node.box.low), np.minimum(high, node.box.high), node.box.levers)
+        return shrunk(box, *self.row.limited(node.G, node.h))
 
     def push(self, heap, node: Node) -> None:
         """Solve the relaxation of a node, again in smaller caps as long as that helps; keep it if it is not closed."""
@@ -344,7 +346,7 @@ class RowSearch(Descent):
             if answer is None:
                 return
             node.u, node.G, node.h = answer.u, answer.G, answer.h
-            node.lower = max(node.lower, self.length(answer.u))
+            node.lower = max(node.lower, self.length(answer.u), self.row.sparse_bound(node.G, node.h, node.box))
             node.excess = self.excess(node, answer.point)
             if is_allowed(self.row, node.u) and self.wins(node.u):
                 self.offer(node.u)
@@ -374,7 +376,7 @@ class RowSearch(Descent):
             self.push(heap, node)
             return
         if node.votes.pieces.differences is not None and node.excess.max() < DECISIVE * node.excess.sum():
-            low, high = self.shrunk_box(node)
+            low, high, _ = self.shrunk_box(node)
             if (high - low > NARROW).sum() <= MOST_HALVED:
                 k = int((high - low).argmax())
                 for box in halves(self.row, node.box, k, float(low[k] + high[k]) / 2.0):

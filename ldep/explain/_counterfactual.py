@@ -15,7 +15,7 @@ import numpy as np
 from ldep.explain._branch_and_bound import RowSearch
 from ldep.explain._contest import Contest
 from ldep.explain._domain import DUAL_NORMS, Domain
-from ldep.explain._least_distance import Deadline
+from ldep.explain._least_distance import Deadline, rounded_box
 from ldep.explain._projection import Outcome, Row
 from ldep.explain._regions import SingleSearch, has_regions
 from ldep.explain._relaxation import Pieces, Votes, pad_maxima
@@ -60,7 +60,11 @@ class SignedSearch:
     def inside(self, x: np.ndarray, z: np.ndarray, margin: float) -> np.ndarray | None:
         """The nearest row whose votes exceed what is required by the margin, with the pieces that are active at z."""
         search = self.around(x, Deadline.after(self.time_limit), margin)
-        search.descend((z - x)[self.free] / self.domain.scale[self.free], lowest=True)
+        u = (z - x)[self.free] / self.domain.scale[self.free]
+        for box in (rounded_box(search.row, search.whole(), u), search.whole()):
+            search.descend(u, lowest=True, box=box)
+            if search.best is not None:
+                break
         return search.best
 
 
@@ -157,8 +161,9 @@ def _step_inside(question: Question, X: np.ndarray, outcomes: list[Outcome], tar
             break
         Z = np.array([outcomes[number].z for number in open_rows])
         Z[:, continuous] += hair * (Z - X[open_rows])[:, continuous]
-        Z[:, continuous] = np.clip(Z[:, continuous], domain.lower[continuous], domain.upper[continuous])
-        reached = question.surely(Z, target)
+        low, high = np.broadcast_arrays(*domain.sides(X[open_rows]), Z)[:2]
+        Z[:, continuous] = np.clip(Z[:, continuous], low[:, continuous], high[:, continuous])
+        reached = question.surely(Z, target) & domain.holds(Z)
         for number, z in zip(np.array(open_rows)[reached], Z[reached]):
             inside[number] = z
         open_rows = [number for number, done in zip(open_rows, reached) if not done]
@@ -171,7 +176,7 @@ def _demand_margin(question: Question, search, x: np.ndarray, outcome: Outcome, 
         z = search.inside(x, outcome.z, margin)
         if z is None:
             return None
-        if question.surely(z[None], target)[0]:
+        if question.surely(z[None], target)[0] and question.domain.holds(z[None])[0]:
             return z
     return None
 
@@ -238,7 +243,7 @@ def _refuse_impossible(question: Question, X: np.ndarray, reached: np.ndarray, o
 def _without_limits(domain: Domain, lower=-np.inf, upper=np.inf) -> Domain:
     n = len(domain.scale)
     lower, upper = (np.broadcast_to(np.asarray(side, float), n) for side in (lower, upper))
-    return replace(domain, frozen=np.zeros(n, dtype=bool), lower=lower, upper=upper, steps=np.zeros(n), choices=[])
+    return Domain(domain.norm, domain.scale, np.zeros(n, dtype=bool), lower, upper, np.zeros(n), names=domain.names)
 
 
 # Relative gap below which an answer counts as proven.

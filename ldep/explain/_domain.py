@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import linprog
+
+from ldep.explain._constraints import Linear, LinearRows, parse
 
 # The orders of the norms, and of their dual norms.
 NORMS = {"l2": 2, "l1": 1, "linf": np.inf}
@@ -24,10 +27,32 @@ class Choice:
 
 @dataclass(frozen=True)
 class Domain:
-    """The allowed rows.
+    """The allowed rows z, and their distance from the row x that they are an answer for.
 
-    Features that are not frozen lie between bounds and change by multiples of their step, where 0 is any change. The
-    distance of a row is the norm ("l2", "l1" or "linf") of (z - x) / scale.
+    They are the points of a mixed-integer polyhedron, of which only `frozen`, `directions` and `steps` depend on x.
+
+    Parameters
+    ----------
+    norm : {"l2", "l1", "linf"}
+        The norm of (z - x) / scale, which is the distance.
+    scale : ndarray of shape (n_features,)
+        Length of one unit of each feature, divided by its cost.
+    frozen : ndarray of bool of shape (n_features,)
+        Features with z_f = x_f.
+    lower, upper : ndarray of shape (n_features,)
+        Bounds of the other features; infinite where there is none.
+    steps : ndarray of shape (n_features,)
+        z_f - x_f is a multiple of the step; 0 is any change.
+    choices : list of Choice
+        Features that take their values together, those of one row of a table.
+    names : list of str
+        Names of the features.
+    directions : ndarray of int of shape (n_features,) or None
+        1 where z_f >= x_f, -1 where z_f <= x_f, and 0 where both ways are open; None is 0 everywhere.
+    linear : LinearRows or None
+        The linear constraints matrix z <= limits, which hold for z whether they hold for x or not; None is none.
+    max_changes : int or None
+        How many columns may change at most. A choice is one column, and so is every other feature.
     """
 
     norm: str
@@ -38,10 +63,33 @@ class Domain:
     steps: np.ndarray
     choices: list[Choice] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    directions: np.ndarray | None = None
+    linear: LinearRows | None = None
+    max_changes: int | None = None
 
     @property
     def discrete(self) -> bool:
-        return bool(self.choices) or bool(self.steps.any())
+        """Whether the search has to branch on features, as the allowed rows are not convex."""
+        return bool(self.choices) or bool(self.steps.any()) or self.max_changes is not None
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        """The features of each column that counts as one change."""
+        single = np.flatnonzero(~self.nominal)
+        return [*(choice.columns for choice in self.choices), *single[:, None]]
+
+    def sides(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds of the features of a row, with what the directions leave of them."""
+        if self.directions is None:
+            return self.lower, self.upper
+        low = np.where(self.directions > 0, np.maximum(self.lower, x), self.lower)
+        return low, np.where(self.directions < 0, np.minimum(self.upper, x), self.upper)
+
+    def holds(self, Z: np.ndarray) -> np.ndarray:
+        """Whether each row satisfies the linear constraints, up to rounding."""
+        if self.linear is None:
+            return np.ones(len(Z), dtype=bool)
+        return np.all(self.linear.excess(Z) <= 0, axis=1)
 
     @property
     def nominal(self) -> np.ndarray:
@@ -82,7 +130,18 @@ class Domain:
 
 
 def make_domain(
-    names: list[str], *, norm="l2", scale=None, frozen=(), bounds=None, integer=(), categories=()
+    names: list[str],
+    *,
+    norm="l2",
+    scale=None,
+    frozen=(),
+    bounds=None,
+    integer=(),
+    categories=(),
+    directions=(),
+    constraints=(),
+    costs=(),
+    max_changes=None,
 ) -> Domain:
     """The domain that the arguments of `counterfactual` describe."""
     if norm not in NORMS:
@@ -101,7 +160,90 @@ def make_domain(
         if not step > 0:
             raise ValueError(f"integer: the step of {column!r} is {step}, and must be positive.")
         steps[columns.number(column, "integer")] = step
-    return Domain(norm, _scale(scale, n), fixed, lower, upper, steps, _choices(categories, columns, steps), list(names))
+    if max_changes is not None and (
+        isinstance(max_changes, bool) or max_changes != int(max_changes) or max_changes < 1
+    ):
+        raise ValueError(f"max_changes={max_changes} must be a whole number of columns, at least 1.")
+    domain = Domain(
+        norm,
+        _scale(scale, n) / _costs(costs, columns),
+        fixed,
+        lower,
+        upper,
+        steps,
+        _choices(categories, columns, steps),
+        list(names),
+        _directions(directions, columns),
+        _linear(constraints, columns),
+        None if max_changes is None or max_changes >= n else int(max_changes),
+    )
+    if domain.linear is not None:
+        _refuse_contradictions(domain)
+    return domain
+
+
+def _directions(directions, columns: _Columns) -> np.ndarray | None:
+    signs = np.zeros(len(columns.names), dtype=int)
+    for column, way in dict(directions).items():
+        if way not in ("up", "down"):
+            raise ValueError(f"directions: {column!r} goes {way!r}; it can go 'up' or 'down'.")
+        signs[columns.number(column, "directions")] = 1 if way == "up" else -1
+    return signs if signs.any() else None
+
+
+def _costs(costs, columns: _Columns) -> np.ndarray:
+    values = np.ones(len(columns.names))
+    for column, cost in dict(costs).items():
+        if not (np.isfinite(cost) and cost > 0):
+            raise ValueError(f"costs: the cost of {column!r} is {cost}, and must be a positive number.")
+        values[columns.number(column, "costs")] = cost
+    return values
+
+
+def _linear(constraints, columns: _Columns) -> LinearRows | None:
+    """The rows of constraints, which are texts or already read."""
+    given = [constraints] if isinstance(constraints, str | Linear) else constraints
+    read: list[Linear] = []
+    for one in given:
+        read += parse(one, columns.numbers) if isinstance(one, str) else [one]
+    return LinearRows.of(read, columns.numbers) if read else None
+
+
+def _refuse_contradictions(domain: Domain) -> None:
+    """Refuse constraints that no row within the bounds satisfies, and name the fewest that contradict each other."""
+    linear = domain.linear
+    assert linear is not None
+    lower = np.where(domain.frozen, -np.inf, domain.lower)
+    upper = np.where(domain.frozen, np.inf, domain.upper)
+    for choice in domain.choices:
+        lower[choice.columns] = np.maximum(lower[choice.columns], choice.table.min(axis=0))
+        upper[choice.columns] = np.minimum(upper[choice.columns], choice.table.max(axis=0))
+
+    def possible(texts: list[str], low: np.ndarray, high: np.ndarray) -> bool:
+        kept = [number for number, text in enumerate(linear.texts) if text in texts]
+        if (low > high).any():
+            return False
+        sides = np.column_stack([low, high])
+        done = linprog(np.zeros(len(low)), A_ub=linear.matrix[kept], b_ub=linear.limits[kept], bounds=sides)
+        return done.status != INFEASIBLE
+
+    texts = list(dict.fromkeys(linear.texts))
+    if possible(texts, lower, upper):
+        return
+    for text in list(texts):
+        fewer = [other for other in texts if other != text]
+        if not possible(fewer, lower, upper):
+            texts = fewer
+    nowhere = np.full(len(lower), np.inf)
+    within = " within the bounds" if possible(texts, -nowhere, nowhere) else ""
+    if len(texts) == 1:
+        raise ValueError(f"No row{within} satisfies the constraint {texts[0]!r}.")
+    named = ", ".join(repr(text) for text in texts[:-1])
+    raise ValueError(f"The constraints {named} and {texts[-1]!r} contradict each other{within}.")
+
+
+# The status of scipy for a program without any solution.
+INFEASIBLE = 2
 
 
 class _Columns:

@@ -1,4 +1,6 @@
-"""The nearest point in L2: with linear inequalities, and with integer features and categories that are branched on.
+"""The nearest point in L2 with linear inequalities, and in any norm where features have to be branched on.
+
+Integer features, choices and the number of columns that change are branched on: a branch is a smaller box.
 
 The dual of the least-distance problem without discrete features is a nonnegative least-squares problem [1]_.
 
@@ -11,6 +13,7 @@ import heapq
 import time
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -41,7 +44,21 @@ class Deadline:
             raise OutOfTime
 
 
-Box = tuple[np.ndarray, np.ndarray]
+class Box(NamedTuple):
+    """The points between two others. `levers` are the numbers of columns that count as changed, whether they do or not.
+
+    Where these are as many as may change, the box leaves no room to the other columns.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    levers: frozenset[int] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        return bool((self.low > self.high).any())
+
+
 # How often the coordinates of a box are shrunk, and what rounding may cost.
 PASSES = 2
 ROUNDING = 1e-9
@@ -73,7 +90,7 @@ class Cap:
     def box(self) -> Box:
         """The smallest box that contains the cap."""
         one = np.ones(len(self.axis))
-        return -self.rise(one, -self.axis), self.rise(one, self.axis)
+        return Box(-self.rise(one, -self.axis), self.rise(one, self.axis))
 
 
 @dataclass(frozen=True)
@@ -88,13 +105,13 @@ class Where:
         in_cap = self.cap.rise(norm, along)
         if self.box is None or slopes is None:
             return in_cap
-        low, high = self.box
+        low, high, _ = self.box
         return np.minimum(in_cap, slopes @ ((low + high) / 2.0) + np.abs(slopes) @ ((high - low) / 2.0))
 
 
 def shrunk(box: Box, G: np.ndarray, h: np.ndarray) -> Box:
     """A smaller box that contains all points of the box with G u >= h: what each row leaves to each coordinate."""
-    low, high = box
+    low, high, levers = box
     for _ in range(PASSES):
         most = np.maximum(G * low, G * high)
         others = most.sum(axis=1)[:, None] - most
@@ -103,7 +120,7 @@ def shrunk(box: Box, G: np.ndarray, h: np.ndarray) -> Box:
         low = np.maximum(low, np.where(G > 0, limit, -np.inf).max(axis=0, initial=-np.inf))
         high = np.minimum(high, np.where(G < 0, limit, np.inf).min(axis=0, initial=np.inf))
     slack = ROUNDING * (1.0 + np.abs(low) + np.abs(high))
-    return low - slack, high + slack
+    return Box(low - slack, high + slack, levers)
 
 
 # A constraint, normalised to slope 1, holds if it is violated by at most this share of the distance.
@@ -188,13 +205,18 @@ def shortest(G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
 WHOLE = 1e-7
 
 
-def nearest_discrete_l2(row, G: np.ndarray, h: np.ndarray, cutoff: float, deadline: Deadline) -> np.ndarray | None:
-    """The nearest allowed u with G u >= h: branch on the discrete features until the relaxed answer is allowed."""
+def nearest_discrete(row, G: np.ndarray, h: np.ndarray, cutoff: float, deadline: Deadline) -> np.ndarray | None:
+    """The nearest allowed u with G u >= h: branch until the relaxed answer is allowed."""
     order = count()
-    relaxed = nearest_l2(G, h, row.low, row.high)
-    heap = []
-    if relaxed is not None:
-        heap.append((np.linalg.norm(relaxed), next(order), (row.low, row.high), relaxed))
+    heap: list[tuple[float, int, Box, np.ndarray]] = []
+
+    def push(box: Box) -> None:
+        relaxed = row.nearest_in_box(G, h, box)
+        if relaxed is not None:
+            lower = max(row.length(relaxed), row.sparse_bound(G, h, box))
+            heapq.heappush(heap, (lower, next(order), box, relaxed))
+
+    push(row.box)
     while heap:
         length, _, box, u = heapq.heappop(heap)
         if length >= cutoff:
@@ -202,20 +224,20 @@ def nearest_discrete_l2(row, G: np.ndarray, h: np.ndarray, cutoff: float, deadli
         if is_allowed(row, u):
             return u
         deadline.check()
-        for low, high in smaller_boxes(row, box, u):
-            answer = nearest_l2(G, h, low, high)
-            if answer is not None:
-                heapq.heappush(heap, (np.linalg.norm(answer), next(order), (low, high), answer))
+        for smaller in smaller_boxes(row, box, u):
+            push(smaller)
     return None
 
 
 def is_allowed(row, u: np.ndarray) -> bool:
-    """Whether the discrete features have allowed values at u."""
-    return _farthest_choice(row, u) is None and _fractional_step(row, u) is None
+    """Whether the discrete features have allowed values at u, and no more columns change than may."""
+    return _farthest_choice(row, u) is None and _fractional_step(row, u) is None and not _has_too_many(row, u)
 
 
 def smaller_boxes(row, box: Box, u: np.ndarray) -> list[Box]:
     """Smaller boxes without u, which is not allowed, that together contain every allowed point of the box."""
+    if _has_too_many(row, u):
+        return _with_fewer_changes(row, box, u)
     choice = _farthest_choice(row, u)
     if choice is not None:
         return _values_of_choice(row, box, choice)
@@ -241,22 +263,57 @@ def halves(row, box: Box, k: int, middle: float) -> list[Box]:
 def _values_of_choice(row, box: Box, choice: int) -> list[Box]:
     """One part of the box for each value that it leaves to a choice."""
     at, values = row.choices[choice]
-    possible = ((values >= box[0][at] - WHOLE) & (values <= box[1][at] + WHOLE)).all(axis=1)
+    possible = ((values >= box.low[at] - WHOLE) & (values <= box.high[at] + WHOLE)).all(axis=1)
     return [fixed_at(box, at, value) for value in values[possible]]
 
 
 def _parts(box: Box, k: int, below: float, above: float) -> list[Box]:
     """The parts of the box whose coordinate k is at most `below` or at least `above`, without empty ones."""
-    low, high = box[0].copy(), box[1].copy()
+    low, high = box.low.copy(), box.high.copy()
     low[k], high[k] = max(low[k], above), min(high[k], below)
-    return [(left, right) for left, right in ((box[0], high), (low, box[1])) if left[k] <= right[k]]
+    parts = Box(box.low, high, box.levers), Box(low, box.high, box.levers)
+    return [part for part in parts if part.low[k] <= part.high[k]]
+
+
+def _sizes_of_changes(row, u: np.ndarray) -> np.ndarray:
+    return np.array([np.abs(u[at]).max() for at in row.columns])
+
+
+def _has_too_many(row, u: np.ndarray) -> bool:
+    """Whether more columns change at u than may."""
+    return row.max_changes is not None and int((_sizes_of_changes(row, u) > 0).sum()) > row.max_changes
+
+
+def _with_fewer_changes(row, box: Box, u: np.ndarray) -> list[Box]:
+    """The first column that changes most stays as it is; or it counts as changed, and the second one stays; and so on.
+
+    The last part has all the levers that there may be, and every other column stays as it is.
+    """
+    order = [c for c in np.argsort(-_sizes_of_changes(row, u), kind="stable").tolist() if c not in box.levers]
+    places = row.max_changes - len(box.levers)
+    parts = [unchanged(row, box._replace(levers=box.levers | set(order[:i])), [order[i]]) for i in range(places)]
+    parts.append(unchanged(row, box._replace(levers=box.levers | set(order[:places])), order[places:]))
+    return [part for part in parts if not part.empty]
+
+
+def unchanged(row, box: Box, columns) -> Box:
+    """The part of a box in which these columns stay as they are."""
+    low, high = box.low.copy(), box.high.copy()
+    for column in columns:
+        at = row.columns[column]
+        low[at], high[at] = np.maximum(low[at], 0.0), np.minimum(high[at], 0.0)
+    return Box(low, high, box.levers)
 
 
 def rounded_box(row, box: Box, u: np.ndarray) -> Box:
-    """The part of a box in which each discrete feature has one allowed value, near u.
+    """The part of a box in which each discrete feature has one allowed value, near u, and not too many columns change.
 
     A choice that changes at all at u changes in it: less than a whole change is usually not enough.
     """
+    if _has_too_many(row, u):
+        order = np.argsort(-_sizes_of_changes(row, u), kind="stable").tolist()
+        box = unchanged(row, box, order[row.max_changes :])
+        u = np.clip(u, np.minimum(box.low, box.high), box.high)
     for at, values in row.choices:
         distance = np.abs(values - u[at]).max(axis=1)
         if np.abs(u[at]).max() > WHOLE and len(values) > 1:
@@ -269,9 +326,9 @@ def rounded_box(row, box: Box, u: np.ndarray) -> Box:
 
 
 def fixed_at(box: Box, at: np.ndarray, values: np.ndarray) -> Box:
-    low, high = box[0].copy(), box[1].copy()
+    low, high = box.low.copy(), box.high.copy()
     low[at] = high[at] = values
-    return low, high
+    return Box(low, high, box.levers)
 
 
 def _farthest_choice(row, u: np.ndarray) -> int | None:

@@ -67,6 +67,10 @@ class ExactAnswers:
         bounds=None,
         integer=(),
         categories=(),
+        directions=(),
+        constraints=(),
+        costs=(),
+        max_changes=None,
         time_limit=1.0,
     ) -> Counterfactuals:
         """Find the nearest row of another class for each row, with a proof that no allowed row is nearer.
@@ -90,6 +94,15 @@ class ExactAnswers:
         categories : dict or list of sequences of features, default=()
             Nominal features. A dict gives the allowed values of a column: `{"sex": [0, 1]}`, or of several columns
             together: `{("a", "b"): [(1, 0), (0, 1)]}`. A list names groups of one-hot columns, of which one is 1.
+        directions : dict, default=()
+            Features that only rise or only fall: `{"age": "up", "debt": "down"}`.
+        constraints : sequence of str, default=()
+            Linear constraints between features that the answer satisfies, even where the row does not:
+            `["tenure <= 12 * age", "total = parts + labour"]`. A name of several words stands in backticks.
+        costs : dict, default=()
+            What a change of a feature by one unit of `scale` counts: `{"age": 5}`. The others count 1.
+        max_changes : int, default=None
+            How many features change at most; those of a category together count as one. None is any number.
         time_limit : float, default=1.0
             Seconds per row. When they are over, the answer comes with its bound and gap. A single model of two classes
             without integer features and categories needs milliseconds, and is always proven.
@@ -100,7 +113,18 @@ class ExactAnswers:
             rows, distance, bound, gap, optimal, and the changes of each row. `print` shows them.
         """
         rows, question = self._question(
-            X, time_limit, norm=norm, scale=scale, frozen=frozen, bounds=bounds, integer=integer, categories=categories
+            X,
+            time_limit,
+            norm=norm,
+            scale=scale,
+            frozen=frozen,
+            bounds=bounds,
+            integer=integer,
+            categories=categories,
+            directions=directions,
+            constraints=constraints,
+            costs=costs,
+            max_changes=max_changes,
         )
         targets = None if target is None else self._target_numbers(target, len(rows))
         before = question.predict(rows)

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ldep.explain._domain import Choice, Domain
-from ldep.explain._least_distance import Box, Deadline, OutOfTime, nearest_discrete_l2, nearest_l2
+from ldep.explain._domain import DUAL_NORMS, NORMS, Choice, Domain
+from ldep.explain._least_distance import Box, Deadline, OutOfTime, nearest_discrete, nearest_l2
 
 STOPPED = 1  # the status of scipy for a program that was stopped by its time limit
 
@@ -116,7 +116,8 @@ class Row:
     """One row with its domain, in the coordinates u.
 
     `choices` has, for each choice that can change, its coordinates and the values that they can have together.
-    `stepped` has the coordinates of the integer features with the length of one step.
+    `stepped` has the coordinates of the integer features with the length of one step. The linear constraints of the
+    domain are G u >= h. `columns` has the coordinates of each column that counts as one change.
     """
 
     x: np.ndarray
@@ -126,12 +127,15 @@ class Row:
     high: np.ndarray
     choices: list[tuple[np.ndarray, np.ndarray]]
     stepped: list[tuple[int, float]]
+    G: np.ndarray
+    h: np.ndarray
+    columns: list[np.ndarray]
 
     @classmethod
     def of(cls, x: np.ndarray, domain: Domain) -> Row:
         free = np.flatnonzero(~domain.frozen)
         scale = domain.scale[free]
-        low, high = (domain.lower[free] - x[free]) / scale, (domain.upper[free] - x[free]) / scale
+        low, high = ((side[free] - x[free]) / scale for side in domain.sides(x))
         place = {column: k for k, column in enumerate(free)}
         choices = []
         for choice in domain.choices:
@@ -139,6 +143,8 @@ class Row:
             if len(columns):
                 values = (_allowed_rows(x, domain, choice) - x[columns]) / domain.scale[columns]
                 at = np.array([place[column] for column in columns])
+                inside = (values >= low[at] - SLACK) & (values <= high[at] + SLACK)
+                values = values[inside.all(axis=1)]
                 low[at] = np.maximum(low[at], values.min(axis=0, initial=np.inf))
                 high[at] = np.minimum(high[at], values.max(axis=0, initial=-np.inf))
                 choices.append((at, values))
@@ -146,7 +152,50 @@ class Row:
             (place[column], domain.steps[column] / domain.scale[column])
             for column in np.flatnonzero((domain.steps > 0) & ~domain.frozen)
         ]
-        return cls(x, domain, free, low, high, choices, stepped)
+        G, h = np.zeros((0, len(free))), np.zeros(0)
+        if domain.linear is not None:
+            G, h = -domain.linear.matrix[:, free] * scale, domain.linear.matrix @ x - domain.linear.limits
+        coordinates = [[place[column] for column in one if column in place] for one in domain.columns]
+        counted = [np.array(at) for at in coordinates if at]
+        return cls(x, domain, free, low, high, choices, stepped, G, h, counted)
+
+    @property
+    def max_changes(self) -> int | None:
+        return self.domain.max_changes
+
+    @property
+    def box(self) -> Box:
+        """The box of all allowed rows."""
+        return Box(self.low, self.high)
+
+    def length(self, u: np.ndarray) -> float:
+        return float(np.linalg.norm(u, ord=NORMS[self.domain.norm]))
+
+    def limited(self, G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same inequalities, and the linear constraints of the domain."""
+        return (np.vstack([G, self.G]), np.append(h, self.h)) if len(self.h) else (G, h)
+
+    def sparse_bound(self, G: np.ndarray, h: np.ndarray, box: Box) -> float:
+        """A length that every u of the box has at least that changes no more columns than may, and has G u >= h.
+
+        It is that of each inequality alone, which the columns with the largest slopes fulfil best.
+        """
+        if self.max_changes is None:
+            return 0.0
+        G, h = self.limited(G, h)
+        G, h = G[h > 0], h[h > 0]
+        if not len(h):
+            return 0.0
+        G = np.where((box.low < 0) | (box.high > 0), G, 0.0)
+        order = DUAL_NORMS[self.domain.norm]
+        sizes = np.column_stack([np.linalg.norm(G[:, at], ord=order, axis=1) for at in self.columns])
+        levers = list(box.levers)
+        own = sizes[:, levers]
+        sizes[:, levers] = 0.0
+        best = -np.sort(-sizes, axis=1)[:, : self.max_changes - len(levers)]
+        slope = np.linalg.norm(np.column_stack([own, best]), ord=order, axis=1)
+        with np.errstate(divide="ignore"):
+            return float((h / slope).max())
 
     def rows(self, slopes: np.ndarray) -> np.ndarray:
         """Slopes in u of functions with these slopes in z."""
@@ -163,27 +212,34 @@ class Row:
         stepped = np.flatnonzero((self.domain.steps > 0) & ~self.domain.frozen)
         step = self.domain.steps[stepped]
         z[stepped] = self.x[stepped] + np.rint((z[stepped] - self.x[stepped]) / step) * step
-        outside = ~self.domain.frozen & self.domain.continuous
-        z[outside] = np.clip(z[outside], self.domain.lower[outside], self.domain.upper[outside])
+        outside = self.domain.continuous
+        low, high = self.domain.sides(self.x)
+        z[outside] = np.clip(z[outside], low[outside], high[outside])
         return z
 
     def nearest(self, G: np.ndarray, h: np.ndarray, cutoff: float, deadline: Deadline) -> np.ndarray | None:
         """The nearest u with G u >= h in the domain; None if there is none, or none nearer than the cutoff."""
-        if (self.low > self.high).any():
+        if self.box.empty:
             return None
+        if self.max_changes is not None or (self.domain.norm == "l2" and self.domain.discrete):
+            return nearest_discrete(self, G, h, cutoff, deadline)
+        G, h = self.limited(G, h)
         if self.domain.norm != "l2":
             return nearest_by_program(self, G, h, deadline)
-        if not self.domain.discrete:
-            return nearest_l2(G, h, self.low, self.high)
-        return nearest_discrete_l2(self, G, h, cutoff, deadline)
+        return nearest_l2(G, h, self.low, self.high)
 
     def nearest_in_box(self, G: np.ndarray, h: np.ndarray, box: Box) -> np.ndarray | None:
-        """The nearest u with G u >= h in a box, whether its integer features and choices are allowed or not."""
-        if (box[0] > box[1]).any():
+        """The nearest u with G u >= h in a box, whether what is branched on is allowed or not."""
+        if box.empty:
             return None
+        G, h = self.limited(G, h)
         if self.domain.norm == "l2":
-            return nearest_l2(G, h, *box)
-        return nearest_by_program(replace(self, low=box[0], high=box[1], choices=[], stepped=[]), G, h, Deadline())
+            return nearest_l2(G, h, box.low, box.high)
+        return nearest_by_program(replace(self, low=box.low, high=box.high, choices=[], stepped=[]), G, h, Deadline())
+
+
+# What rounding may cost a value of a choice at its bound.
+SLACK = 1e-9
 
 
 def _allowed_rows(x: np.ndarray, domain: Domain, choice: Choice) -> np.ndarray:

@@ -199,6 +199,6 @@ class SingleSearch:
             u[f] = h[j] / G[j, f]
         elif h[j] > 0:
             u = np.sign(G[j]) * h[j] / size[j]
-        allowed = (u >= row.low).all() and (u <= row.high).all()
+        allowed = (u >= row.low).all() and (u <= row.high).all() and (row.G @ u >= row.h).all()
         holds = (G @ u >= h - 1e-12 * (np.abs(h) + np.abs(G) @ np.abs(u))).all()
         return u if allowed and holds else None
