@@ -18,9 +18,9 @@ from tqdm import tqdm
 from benchmarks.data import stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier
+from ldep.table import RawEncoder, kinds
 from ldep_pipeline.config.params import Data
-from ldep_pipeline.data import catalogue, kinds, sources
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.data import catalogue, sources
 from ldep_pipeline.fitting.models import one_core
 from ldep_pipeline.serving.served_model import ServedModel
 

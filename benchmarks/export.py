@@ -28,10 +28,10 @@ from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.export import INPUTS, Program, identifiers, to_c, to_onnx
 from ldep.solvers import single_thread
+from ldep.table import RawEncoder
 from ldep_pipeline.commands import explore
 from ldep_pipeline.config.params import Data
 from ldep_pipeline.data import catalogue, sources
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.serving import calibration, portable
 from ldep_pipeline.serving.served_model import ServedModel, is_calibrated
 

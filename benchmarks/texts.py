@@ -27,9 +27,7 @@ from tqdm import tqdm
 from benchmarks.data import stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from ldep_pipeline.data import kinds
-from ldep_pipeline.encoding.columns import Text
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import RawEncoder, Text, kinds
 from ldep_pipeline.fitting.models import one_core
 from tests.support import tickets
 

@@ -21,7 +21,7 @@ WHITE, BLUE, PURPLE, ORANGE = (
 )
 COLOURS = {
     **dict.fromkeys(("commands", "stages"), BLUE),
-    **dict.fromkeys(("server", "serving", "encoding"), PURPLE),
+    **dict.fromkeys(("server", "serving"), PURPLE),
     **dict.fromkeys(("fitting", "metrics"), ORANGE),
 }
 NOTES = [

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from ldep.table import cells
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config.params import Data, Impute, OwnData, Split
-from ldep_pipeline.data import cells, own_file
+from ldep_pipeline.data import own_file
 from ldep_pipeline.stages import fetch, impute, split
 from tests.support import killing, mutated_files
 from tests.support.mutated_files import TARGET, OwnFile

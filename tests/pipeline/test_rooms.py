@@ -71,7 +71,7 @@ def test_a_stage_depends_on_the_packages_of_the_library_that_decide_its_output(s
     """Stages that fit import the classes of params.yaml by name; `register` also explains some rows."""
     packages = rooms_of(DECIDING.find_upstream_modules(f"ldep_pipeline.stages.{stage}"), "ldep")
     if stage in ("train", "register"):
-        packages = {*FITTING, *(["explain"] if stage == "register" else [])}
+        packages = {*FITTING, "table", *(["explain"] if stage == "register" else [])}
     assert dependencies(stage, "ldep") == {f"ldep/{package}" for package in packages}, f"dvc.yaml, stage {stage}"
 
 

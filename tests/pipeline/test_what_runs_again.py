@@ -101,9 +101,8 @@ CHANGES = {
     "tracking": Change(module_of("pipeline/ldep_pipeline/tracking"), set(), set()),
     "a solver": Change(module_of("ldep/solvers"), {"train", "register"}, {OURS, VERSION}),
     "a text about a solver": Change(module_of("ldep/solvers"), {"train", "register"}, set(), TEXT),
-    "the encoder": Change("pipeline/ldep_pipeline/encoding/encoder.py", {"impute", "register"}, {VERSION}),
+    "the encoder of raw rows": Change(module_of("ldep/table"), DATA_STAGES, {VERSION}),
     "a source of data": Change(module_of("pipeline/ldep_pipeline/data/sources"), DATA_STAGES, set()),
-    "the reading of cells": Change(module_of("pipeline/ldep_pipeline/data/cells"), DATA_STAGES, {VERSION}),
     "a metric": Change(METRIC, {"train", "register", "report"}, EVERYTHING),
     "a fit": Change("pipeline/ldep_pipeline/fitting/fit.py", {"split", "train", "register", "report"}, EVERYTHING),
 }

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ldep_pipeline.data import kinds
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import RawEncoder, kinds
 
 
 def encoder_for(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto", **settings: Any) -> RawEncoder:

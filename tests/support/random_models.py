@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ldep_pipeline.encoding.columns import Nominal
+from ldep.table import Nominal
 from ldep_pipeline.serving import calibration
 from ldep_pipeline.serving.served_model import ServedModel
 from tests.support.encoders import encoder_for

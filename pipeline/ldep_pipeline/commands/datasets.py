@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ldep.table import ColumnError
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.common.files import replacing, write_json
@@ -16,7 +17,6 @@ from ldep_pipeline.config.params import OwnData
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.kinds import ColumnError
 from ldep_pipeline.data.own_file import merged, spellings, suggest
 from ldep_pipeline.data.profile import Profile, profile
 from ldep_pipeline.data.sources import registered

@@ -25,8 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ldep_pipeline.data.cells import dates
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import RawEncoder, dates
 from ldep_pipeline.serving.training_profile import ColumnProfile, TrainingProfile
 
 PSI_LIMIT = 0.2

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from ldep.table import columns
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
 from ldep_pipeline.commands.datasets import MERGE, guessed_layout, text_table
 from ldep_pipeline.common.errors import UserError, listed
@@ -26,7 +27,6 @@ from ldep_pipeline.data import catalogue, own_file
 from ldep_pipeline.data.own_file import OwnTable, suggest
 from ldep_pipeline.data.profile import Profile
 from ldep_pipeline.data.tables import Layout
-from ldep_pipeline.encoding import columns
 from ldep_pipeline.execution import pilot, pools, suites
 from ldep_pipeline.execution.suites import ChosenModels, Timing
 from ldep_pipeline.fitting.models import resolve

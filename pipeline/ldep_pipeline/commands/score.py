@@ -21,11 +21,11 @@ import pyarrow.csv
 import pyarrow.parquet
 from tqdm import tqdm
 
+from ldep.table import CellError
 from ldep_pipeline.commands import CommandLine, add_layout, add_model_address, drift
 from ldep_pipeline.commands.drift import ColumnDrift, DriftCheck
 from ldep_pipeline.common.errors import UserError, short
 from ldep_pipeline.common.files import replacing, write_json
-from ldep_pipeline.data.cells import CellError
 from ldep_pipeline.data.tables import Layout, Table, open_table
 from ldep_pipeline.registry import download
 from ldep_pipeline.report import renderers

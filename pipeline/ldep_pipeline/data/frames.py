@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ldep.table import cells, spelling
 from ldep_pipeline.common.errors import UserError, listed, short
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import spelling
 from ldep_pipeline.data.tables import Layout, Table, open_table
 
 log = logging.getLogger(__name__)

@@ -19,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ldep.table import ColumnError, dates, kinds
 from ldep_pipeline.common.digests import file_digest
 from ldep_pipeline.common.errors import UserError, nearest, short
-from ldep_pipeline.data.cells import dates
 from ldep_pipeline.data.frames import frame_of
-from ldep_pipeline.data.kinds import CAMEL_IDENTIFIER, IDENTIFIER, ColumnError
 from ldep_pipeline.data.profile import Profile, ProfiledColumn, profile
 from ldep_pipeline.data.settings import OwnData, OwnSplit
 from ldep_pipeline.data.stage_files import Provenance, SplitColumn
@@ -220,7 +219,7 @@ def _splits(frame: pd.DataFrame, found: Profile) -> Iterator[Suggestion]:
 
 
 def _is_entity(column: ProfiledColumn, frame: pd.DataFrame) -> bool:
-    named = any(pattern.search(column.name) for pattern in (IDENTIFIER, CAMEL_IDENTIFIER, ENTITY))
+    named = any(pattern.search(column.name) for pattern in (kinds.IDENTIFIER, kinds.CAMEL_IDENTIFIER, ENTITY))
     if not named or column.distinct < FEWEST_GROUPS or POSTAL.search(column.name):
         return False
     return bool(frame[column.name].value_counts().median() >= FEWEST_REPEATS)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldep.table import ColumnDecision, kinds
 from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.data import settings
-from ldep_pipeline.data.kinds import ColumnDecision, decide, shown
 
 # Accuracy says little if the smallest class has less than this share of what it would have if all were of one size.
 UNBALANCED = 0.4
@@ -117,7 +117,7 @@ def profile(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto"
     be encoded.
     """
     features, target = frame.iloc[:, :-1], frame.iloc[:, -1]
-    decisions = decide(features, encode)
+    decisions = kinds.decide(features, encode)
     columns = [_profiled(features[name], decision) for name, decision in zip(features.columns, decisions)]
     columns = _with_leaks(columns, features, target)
     same_features = features.duplicated(keep=False)
@@ -171,7 +171,7 @@ def _profiled(cells: pd.Series, decision: ColumnDecision) -> ProfiledColumn:
         decision.kind,
         missing,
         len(np.unique(present.cat.codes if isinstance(present.dtype, pd.CategoricalDtype) else present)),
-        "" if present.empty else shown(present.iloc[0]),
+        "" if present.empty else kinds.shown(present.iloc[0]),
         decision.treatment(missing > 0),
         tuple(remarks),
         decision.drop,

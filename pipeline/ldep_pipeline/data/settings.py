@@ -39,7 +39,7 @@ def folds(name: str, data: Path = DATA) -> Path:
 
 
 def _known(encode: str | dict[str, str]) -> str | dict[str, str]:
-    from ldep_pipeline.data import kinds  # it imports pandas, for which a command that only needs a location would wait
+    from ldep.table import kinds  # it imports pandas, for which a command that only needs a location would wait
 
     wanted, known = (encode.values(), kinds.KINDS) if isinstance(encode, dict) else ([encode], kinds.NOMINAL)
     for name in wanted:

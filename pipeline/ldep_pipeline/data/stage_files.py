@@ -8,6 +8,7 @@ front of the features, as whole numbers; the stage split uses it. It is not a fe
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from pydantic import TypeAdapter, ValidationError
 
+from ldep.table import RawEncoder
 from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.common.files import replacing, write_json
 from ldep_pipeline.data import settings
@@ -58,6 +60,29 @@ def read_target(name: str, folder: Path = settings.DATA) -> tuple[pd.Series, Spl
     """Read the target that fetch wrote, and the column by which the rows are split, if there is one."""
     frame, column = _read(settings.raw(name, folder), f"fetch {name}", nominal=True)
     return frame.iloc[:, -1], column
+
+
+def write_encoder(name: str, encoder: RawEncoder, folder: Path = settings.DATA) -> None:
+    """Write the encoder that impute has fitted."""
+    write_json(settings.encoder(name, folder), encoder.to_json())
+
+
+def encoder_file(name: str, folder: Path = settings.DATA) -> Path:
+    """Where the encoder lies; UserError says which stage to run if there is none."""
+    path = settings.encoder(name, folder)
+    if not path.is_file():
+        raise UserError(f"{path} is missing; run `ldep impute {name}` first, or `dvc repro`.")
+    return path
+
+
+def read_encoder(name: str, folder: Path = settings.DATA) -> RawEncoder:
+    """Read the encoder that impute wrote; UserError says which stage to run if there is none, or if it is damaged."""
+    path = encoder_file(name, folder)
+    try:
+        return RawEncoder.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{path} is damaged ({reason}); run `ldep impute {name}` again.") from None
 
 
 def read_imputed(name: str, folder: Path = settings.DATA) -> pd.DataFrame:

@@ -16,9 +16,10 @@ import ldep_pipeline
 from ldep_pipeline.common.digests import digest, source_digest
 
 FIT_ROOMS = ("fitting", "metrics")
-# The packages of ldep that describe a fitted model. No package that decides a fit imports them (a test proves it),
-# except that the estimators inherit methods from them, none of which `fit` or `predict` calls.
-DECIDES_NO_FIT = ("explain", "export", "plotting")
+# The packages of ldep that describe a fitted model, or make the numbers that a fit gets. No package that decides a fit
+# imports them (a test proves it), except that the estimators inherit methods from them, none of which `fit` or
+# `predict` calls.
+DECIDES_NO_FIT = ("explain", "export", "plotting", "table")
 # Distributions whose version decides numbers. Those of the solvers are optional.
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "cvxpy", "dccp", "highspy", "mosek")
 
@@ -28,6 +29,13 @@ def room_digest(*rooms: str) -> str:
     """Digest of the code in some rooms of the pipeline, or in parts of them such as `registry/examination`."""
     folder = Path(ldep_pipeline.__file__).parent
     return digest([source_digest(folder / room) for room in rooms])
+
+
+@cache
+def library_digest(*packages: str) -> str:
+    """Digest of the code in some packages of ldep."""
+    folder = Path(ldep.__file__).parent
+    return digest([source_digest(folder / package) for package in packages])
 
 
 @cache

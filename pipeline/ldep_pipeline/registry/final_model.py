@@ -19,15 +19,13 @@ from ldep.estimators import FittedModelClassifier
 from ldep.model import class_numbers, folded
 from ldep_pipeline.common import progress
 from ldep_pipeline.common.digests import digest, file_digest
-from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.stage_files import read_raw
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.data.stage_files import encoder_file, read_encoder, read_raw
 from ldep_pipeline.execution import plan as training
 from ldep_pipeline.execution import results, thresholds
-from ldep_pipeline.execution.code_version import room_digest
+from ldep_pipeline.execution.code_version import library_digest, room_digest
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.scheduler import tune_on_all_rows
 from ldep_pipeline.fitting import ensemble, models
@@ -107,7 +105,7 @@ def plan(trained: TrainingPlan, params: Params, root: Path) -> FinalModel:
         classes = len(np.unique(rows.y))
         settings = models.settings_for(entry, outcome.get("chosen", {}), *shape, classes=classes)
     seed = models.derive_seed(params.execution.seed, dataset, model, None, "fit")
-    files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), _existing_encoder(dataset, folder)]
+    files = [paths.imputed(dataset, folder), paths.folds(dataset, folder), encoder_file(dataset, folder)]
     data_digest = digest([file_digest(path) for path in files])
     decisions = results.decisions_of(model, results.read_decisions(dataset, root / paths.RESULTS))
     threshold = threshold_of(model, results.read(dataset, root / paths.RESULTS), params, rows, decisions)
@@ -120,6 +118,7 @@ def plan(trained: TrainingPlan, params: Params, root: Path) -> FinalModel:
         params.impute.model_dump(),
         data_digest,
         room_digest(*mlflow_folder.ROOMS),
+        library_digest(*mlflow_folder.PACKAGES),
         params.register_.ship_code,
         params.register_.example_row,
         file_digest(paths.raw(dataset, folder)),
@@ -132,7 +131,7 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     """Fit on all rows, behind the encoder, and calibrate on the decision values that train kept for unseen rows."""
     folder = root / paths.DATA
     rows = load_training_data(work.dataset, folder)
-    encoder = _load_encoder(work.dataset, folder)
+    encoder = read_encoder(work.dataset, folder)
     entry = params.classifiers[work.model]
     with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
@@ -164,22 +163,6 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     raw = read_raw(work.dataset, folder)
     example = choose_example(whole, raw, rows.y) if params.register_.example_row else None
     return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example), subtracted)
-
-
-def _existing_encoder(dataset: str, folder: Path) -> Path:
-    path = paths.encoder(dataset, folder)
-    if not path.is_file():
-        raise UserError(f"{path} is missing; run `ldep impute {dataset}` first, or `dvc repro`.")
-    return path
-
-
-def _load_encoder(dataset: str, folder: Path) -> RawEncoder:
-    path = _existing_encoder(dataset, folder)
-    try:
-        return RawEncoder.load(path)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        raise UserError(f"{path} is damaged ({reason}); run `ldep impute {dataset}` again.") from None
 
 
 def threshold_of(

@@ -28,7 +28,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ldep_pipeline.data.cells import CellError
+from ldep.table import CellError
 from ldep_pipeline.server import openapi, request_format
 from ldep_pipeline.server.request_format import BadRequest, Rows
 from ldep_pipeline.server.request_log import RequestLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldep.explain import NORMS
-from ldep_pipeline.encoding.columns import Date, FittedColumn, Numeric, Text
+from ldep.table import Date, FittedColumn, Numeric, Text
 from ldep_pipeline.serving import counterfactual_answers
 from ldep_pipeline.serving.served_model import OUTPUTS, ServedModel
 

@@ -22,8 +22,7 @@ from ldep.explain import NORMS, Deadline, ExactAnswers, Outcome, Question, count
 from ldep.export import NotExportable
 from ldep.model import FittedModel
 from ldep.solvers import single_thread
-from ldep_pipeline.data import cells
-from ldep_pipeline.encoding.columns import FittedColumn, Numeric
+from ldep.table import FittedColumn, Numeric, cells
 
 if TYPE_CHECKING:
     from ldep_pipeline.serving.served_model import RawColumns, ServedModel

@@ -22,8 +22,8 @@ from mlflow.types.schema import AnyType
 import ldep
 import ldep_pipeline
 from ldep.export import NotExportable, to_onnx
+from ldep.table import RawEncoder
 from ldep_pipeline.common import machine
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.serving import counterfactual_answers, portable, served_model
 from ldep_pipeline.serving.calibration import Calibration
 from ldep_pipeline.serving.served_model import ServedModel
@@ -31,8 +31,9 @@ from ldep_pipeline.serving.training_profile import TrainingProfile
 
 ONNX_FILE = "model.onnx"
 DATA = Path("data/served")  # where MLflow puts the files of the model
-# Their code decides what a served model answers.
-ROOMS = ("common", "data/cells", "encoding", "metrics", "serving")
+# Their code decides what a served model answers, with the packages of ldep that decide its fit.
+ROOMS = ("common", "metrics", "serving")
+PACKAGES = ("table",)
 
 
 def write(
@@ -116,7 +117,6 @@ def _code(scratch: Path) -> list[str]:
     shutil.copy(rooms / "__init__.py", scratch / "ldep_pipeline")
     for room in ROOMS:
         shutil.copytree(rooms / room, scratch / "ldep_pipeline" / room, ignore=ignore)
-    shutil.copy(rooms / "data/__init__.py", scratch / "ldep_pipeline/data")
     return [str(scratch / "ldep"), str(scratch / "ldep_pipeline")]
 
 

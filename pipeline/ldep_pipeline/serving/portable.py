@@ -23,10 +23,7 @@ from ldep.export import (
     fitted_model,
     program_of,
 )
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import words
-from ldep_pipeline.encoding import columns
-from ldep_pipeline.encoding.columns import Date, FittedColumn, Nominal, Numeric, Text
+from ldep.table import Date, FittedColumn, Nominal, Numeric, Text, cells, columns, words
 from ldep_pipeline.serving.served_model import ServedModel, is_calibrated
 
 SHARE = "(0.5 is 50 %)"  # after the name of a column of percentages

@@ -27,9 +27,8 @@ from ldep.estimators import TauClassifier, VoteEnsemble
 from ldep.explain import Explanation
 from ldep.export import NotExportable
 from ldep.model import FittedModel, class_numbers, folded
+from ldep.table import CellError, FittedColumn, Text
 from ldep_pipeline.common.errors import short
-from ldep_pipeline.data.cells import CellError
-from ldep_pipeline.encoding.columns import FittedColumn, Text
 from ldep_pipeline.metrics.evaluation import decision_values
 from ldep_pipeline.serving import calibration, counterfactual_answers, trusted_types
 from ldep_pipeline.serving.calibration import Calibration

@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from ldep.table import RawEncoder
 from ldep_pipeline.common.files import write_json
-from ldep_pipeline.encoding.encoder import RawEncoder
 
 FILE = "training_profile.json"
 QUANTILES = 10

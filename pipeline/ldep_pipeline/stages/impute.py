@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from ldep.table import RawEncoder
 from ldep_pipeline.common.errors import UserError, listed, short
 from ldep_pipeline.common.files import replacing
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Impute
 from ldep_pipeline.data.profile import read_recipes
-from ldep_pipeline.data.stage_files import read_raw
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.data.stage_files import read_raw, write_encoder
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def run(name: str, params: Impute, folder: Path = paths.DATA) -> None:
         raise UserError(f"{name}: {str(error).removesuffix('.')}.") from None
     with replacing(paths.imputed(name, folder)) as part:
         numbers.to_parquet(part, index=False)
-    encoder.save(paths.encoder(name, folder))
+    write_encoder(name, encoder, folder)
     used = set(encoder.source_columns)
     dropped = [str(column) for column in frame.columns[:-1] if str(column) not in used]
     if dropped:

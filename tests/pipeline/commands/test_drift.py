@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldep.table import RawEncoder
 from ldep_pipeline.commands import drift
 from ldep_pipeline.commands.drift import UNSEEN_LIMIT, ColumnDrift, DriftCheck
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.serving.training_profile import TrainingProfile, profile_of
 from tests.support.encoders import encoder_for
 

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ldep.table import ColumnError, kinds, words
 from ldep_pipeline.config.params import Data
 from ldep_pipeline.data import catalogue, sources
-from ldep_pipeline.data.cells import words
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.kinds import MOST_TERMS, ColumnError, decide
 from tests.support import churn, registered, tickets
 from tests.support.encoders import encoder_for
 from tests.support.prose import NOT_PROSE, PROSE
@@ -26,7 +25,7 @@ def sentences(seed: int) -> list[str]:
 
 @pytest.mark.parametrize("name", PROSE)
 def test_prose_is_recognised(name):
-    (decision,) = decide(column(PROSE[name]))
+    (decision,) = kinds.decide(column(PROSE[name]))
     assert decision.kind == "text", decision
     assert len(decision.recipe["terms"]) >= words.FEWEST_TERMS
     assert "words" in decision.remarks[0]
@@ -34,7 +33,7 @@ def test_prose_is_recognised(name):
 
 @pytest.mark.parametrize("name", NOT_PROSE)
 def test_names_codes_and_categories_are_not_prose(name):
-    (decision,) = decide(column(NOT_PROSE[name]))
+    (decision,) = kinds.decide(column(NOT_PROSE[name]))
     assert decision.kind != "text", decision
 
 
@@ -48,7 +47,7 @@ def test_tables_without_prose_have_no_texts(name, tmp_path):
         frame.to_csv(tmp_path / "table.csv", index=False)
         tables = [read_frame(tmp_path / "table.csv", target)]
     for table in tables:
-        assert "text" not in {decision.kind for decision in decide(table)}
+        assert "text" not in {decision.kind for decision in kinds.decide(table)}
 
 
 def test_two_texts_are_no_copies_of_each_other():
@@ -58,9 +57,9 @@ def test_two_texts_are_no_copies_of_each_other():
     frame = pd.DataFrame(
         {"a": pd.Categorical([first[row] for row in rows]), "b": pd.Categorical([second[row] for row in rows])}
     )
-    assert [decision.kind for decision in decide(frame)] == ["text", "text"]
-    assert [decision.drop for decision in decide(frame)] == [None, None]
-    copied = decide(frame.assign(b=frame["a"]))
+    assert [decision.kind for decision in kinds.decide(frame)] == ["text", "text"]
+    assert [decision.drop for decision in kinds.decide(frame)] == [None, None]
+    copied = kinds.decide(frame.assign(b=frame["a"]))
     assert copied[1].drop == "it says the same as the column 'a'"
 
 
@@ -69,17 +68,17 @@ def test_dates_and_spelled_numbers_without_repetitions_are_no_copies_of_each_oth
     frame = pd.DataFrame({"day": pd.Categorical(days), "price": pd.Categorical([f"{k},50" for k in range(60)])})
     frame = frame.iloc[np.argsort(frame["day"].cat.codes.to_numpy())]  # both in the order of their strings
     frame["price"] = pd.Categorical(sorted(frame["price"]))
-    assert [decision.drop for decision in decide(frame)] == [None, None]
+    assert [decision.drop for decision in kinds.decide(frame)] == [None, None]
 
 
 def test_params_decide_otherwise():
     frame = column(sentences(0))
-    assert decide(frame, {"x": "drop"})[0].recipe is None
-    assert decide(frame, {"x": "frequency"})[0].recipe["encoding"] == "frequency"
+    assert kinds.decide(frame, {"x": "drop"})[0].recipe is None
+    assert kinds.decide(frame, {"x": "frequency"})[0].recipe["encoding"] == "frequency"
     names = column(NOT_PROSE["names"])
-    assert decide(names, {"x": "text"})[0].recipe["terms"][0] == "berg"  # of equally frequent words the first
+    assert kinds.decide(names, {"x": "text"})[0].recipe["terms"][0] == "berg"  # of equally frequent words the first
     with pytest.raises(ColumnError, match="no word is in 3 of its texts"):
-        decide(column(NOT_PROSE["hashes"]), {"x": "text"})
+        kinds.decide(column(NOT_PROSE["hashes"]), {"x": "text"})
     numbers = pd.DataFrame({"x": [float(number % 7) for number in range(50)]})
     encoder = encoder_for(numbers, {"x": "text"}).fit(numbers)
     assert encoder.get_feature_names_out().tolist()[0] == "x ‘0’"
@@ -94,7 +93,7 @@ def test_the_words_of_all_texts_are_limited_together():
 
     frame = pd.DataFrame({name: pd.Categorical(texts(size)) for name, size in (("a", 300), ("b", 500), ("c", 5000))})
     wanted = dict.fromkeys(frame.columns, "text")
-    chosen = {decision.name: decision.recipe["terms"] for decision in decide(frame, wanted)}
-    assert sum(map(len, chosen.values())) == MOST_TERMS
-    assert min(map(len, chosen.values())) >= MOST_TERMS // 6
-    assert decide(frame, wanted) == decide(frame, wanted)
+    chosen = {decision.name: decision.recipe["terms"] for decision in kinds.decide(frame, wanted)}
+    assert sum(map(len, chosen.values())) == kinds.MOST_TERMS
+    assert min(map(len, chosen.values())) >= kinds.MOST_TERMS // 6
+    assert kinds.decide(frame, wanted) == kinds.decide(frame, wanted)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import RawEncoder
 from ldep_pipeline.server.request_format import read_json
 from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import random_models, registered

@@ -12,7 +12,7 @@ from mlflow.models.flavor_backend_registry import get_flavor_backend
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import RawEncoder
 from ldep_pipeline.serving import mlflow_folder
 from tests.support import registered
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.export import NotExportable, identifiers, to_c, to_onnx
 from ldep.export._c import quoted
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import RawEncoder
 from ldep_pipeline.serving import calibration
 from ldep_pipeline.serving.portable import program
 from ldep_pipeline.serving.served_model import ServedModel

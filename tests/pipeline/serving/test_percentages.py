@@ -14,10 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
+from ldep.table import RawEncoder
+from ldep.table._spelling import Spelling
 from ldep_pipeline.commands import explore
-from ldep_pipeline.data.cells.spelling import Spelling
 from ldep_pipeline.data.tables import open_table
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.server import openapi, request_format
 from ldep_pipeline.server.request_format import CSV, JSON
 from ldep_pipeline.serving import portable

@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier, LDEPClassifierCV
+from ldep.table import RawEncoder
 from ldep_pipeline.config import params
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.fitting import models
 from ldep_pipeline.fitting.specs import Impute
 from ldep_pipeline.serving import calibration, served_model

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
+from ldep.table import kinds
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config.params import Data, Impute, OwnData
-from ldep_pipeline.data import kinds, settings
 from ldep_pipeline.data.profile import read_profile
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.data.stage_files import read_encoder
 from ldep_pipeline.stages import fetch, impute
 from tests.support import churn
 
@@ -23,7 +23,7 @@ def test_the_profile_of_a_file_is_written_and_follows_encode(tmp_path, caplog):
     profile = read_profile("churn", tmp_path / "data")
     columns = {column["name"]: column for column in profile["columns"]}
     assert columns["customer_id"]["drop"].startswith("nearly every row has a string of its own")
-    assert columns["city"]["drop"] == "params.yaml says so"
+    assert columns["city"]["drop"] == "encode says so"
     assert {name: columns[name]["kind"] for name in ("signed_up", "last_login", "autopay", "plan", "income")} == {
         "signed_up": "date",
         "last_login": "date",
@@ -43,7 +43,7 @@ def test_the_decision_that_fetch_stores_is_the_one_that_impute_follows(tmp_path,
     decided = [column["recipe"] for column in read_profile("churn", tmp_path / "data")["columns"] if column["recipe"]]
     monkeypatch.setattr(kinds, "_Column", None)  # nobody decides again
     impute.run("churn", Impute(), tmp_path / "data")
-    assert RawEncoder.load(settings.encoder("churn", tmp_path / "data")).to_json()["columns"] == decided
+    assert read_encoder("churn", tmp_path / "data").to_json()["columns"] == decided
 
 
 def test_a_profile_that_is_missing_or_damaged_names_the_stage_to_run(tmp_path):

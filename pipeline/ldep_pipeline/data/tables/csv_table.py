@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from ldep.table import cells
 from ldep_pipeline.common.errors import UserError, short
-from ldep_pipeline.data import cells
 from ldep_pipeline.data.tables import LONGEST_LINE, Layout, Table, blocks, string_column
 
 TEXT = pa.dictionary(pa.int32(), pa.string())

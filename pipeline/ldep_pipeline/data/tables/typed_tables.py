@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from ldep.table import cells
 from ldep_pipeline.common.errors import UserError, first_line, short
-from ldep_pipeline.data import cells
 from ldep_pipeline.data.tables import ROWS, Layout, Table, lines_of, string_column
 
 NUMERIC = re.compile(r"\b(numeric|real|integer)\s*$", re.IGNORECASE)

@@ -28,8 +28,7 @@ from ldep_pipeline.common.errors import first_line
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.stage_files import read_raw
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep_pipeline.data.stage_files import read_encoder, read_raw
 from ldep_pipeline.execution.code_version import room_digest
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.fitting import models
@@ -77,7 +76,7 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
         if fitted["fit_seconds"] > NOTICEABLE:
             fits = 1 + sum(SHARES) * min(data.partition.folds_per_repeat, MOST_FOLDS)
             log.info("%s: examining %s, about %.0f s.", dataset, model, fits * fitted["fit_seconds"])
-        encoder = RawEncoder.load(paths.encoder(dataset, folder))
+        encoder = read_encoder(dataset, folder)
         texts = frozenset(name for name, kind in encoder.kinds.items() if kind == "text")
         raw, sources, threshold = read_raw(dataset, folder), encoder.source_columns, float(fitted["threshold"])
         subject = Subject(data, raw, sources, fold, params.metric, params.costs, texts, threshold)

@@ -25,12 +25,9 @@ from hypothesis import strategies as st
 from ldep.export._c import cell_reader
 from ldep.export._onnx import add_numbers
 from ldep.export._onnx_model import ROWS, Graph
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells.spelling import spelling_of
+from ldep.table import Nominal, Numeric, RawEncoder, cells, columns, spelling
 from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.data.tables import Layout, open_table
-from ldep_pipeline.encoding.columns import Nominal, Numeric, to_json
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.server import request_format
 from ldep_pipeline.server.request_format import CSV, JSON
 from ldep_pipeline.serving.portable import READING, steps_of
@@ -120,7 +117,7 @@ def files(folder: Path, column: list[Cell]) -> dict[str, tuple[Path, Layout]]:
 
 def encoder_of(categories: list[str] | None) -> RawEncoder:
     column = Numeric("c") if categories is None else Nominal("c", tuple(categories))
-    return RawEncoder(impute=False, columns=[to_json(column)]).fit(pd.DataFrame())
+    return RawEncoder(impute=False, columns=[columns.to_json(column)]).fit(pd.DataFrame())
 
 
 def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
@@ -201,7 +198,7 @@ def check_c(column: list[Cell], program: Path | None) -> None:
 
 def are_spelled_numbers(texts: list[str]) -> bool:
     words = [text.strip() for text in texts if cells.read(text) is not None]
-    return spelling_of(words) is not None and any(isinstance(cells.read(word), str) for word in words)
+    return spelling.spelling_of(words) is not None and any(isinstance(cells.read(word), str) for word in words)
 
 
 def check_nominal(column: list[Cell], folder: Path) -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ldep_pipeline.data.cells.spelling import Spelling, have_units, is_ambiguous, spelling_of
+from ldep.table._spelling import Spelling, have_units, is_ambiguous, spelling_of
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What each column of a table is: the one decision, made when a data set is fetched, and stored for all who need it.
+"""What each column of a table is: the one decision, made before anything is fitted, for all who need it.
 
 A column is what its cells suggest, unless the user has said it. Nothing here looks at the target, so all rows can be
 looked at.
@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import dates, spelling, words
-from ldep_pipeline.data.cells.words import Term
+from ldep.table import _cells as cells
+from ldep.table import _dates as dates
+from ldep.table import _spelling as spelling
+from ldep.table import _words as words
+from ldep.table._words import Term
 
-# What own_data.NAME.encode may say of all nominal columns, and of a single column.
+# What `encode` may say of all nominal columns, and of a single column.
 NOMINAL = ("auto", "ordinal", "one_hot", "frequency")
 KINDS = (*NOMINAL, "numeric", "date", "text", "drop")
 # Up to this number, each category has a feature of its own.
@@ -62,7 +64,7 @@ class ColumnDecision:
     """What a column is, and how it is encoded.
 
     `kind` is boolean, date, nominal, numeric or text. `recipe` is the column of an encoder as plain values, see
-    `ldep_pipeline.encoding.columns.from_json`; None for a column that is left out, for the reason `drop`.
+    `columns.from_json`; None for a column that is left out, for the reason `drop`.
     """
 
     name: str
@@ -164,7 +166,7 @@ class _Column:
 
     def decide(self, wanted: str, named: bool) -> ColumnDecision:
         if wanted == "drop":
-            return self._left_out("params.yaml says so")
+            return self._left_out("encode says so")
         if wanted == "auto" and not named and self._is_prose():
             return self.text()
         if not named:

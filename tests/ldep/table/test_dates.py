@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldep_pipeline.data.cells import dates
+from ldep.table import dates
 
 NOON = (datetime.datetime(2024, 2, 29, 12, 30) - dates.ORIGIN).total_seconds()
 MIDNIGHT = NOON - 12.5 * 3600

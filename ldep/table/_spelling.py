@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
 
-from ldep_pipeline.data import cells
+from ldep.table import _cells as cells
 
 BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'"})
 # Pairs of decimal sign and thousands separator, the likeliest first. A column that fits several takes the first one.

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import dates, words
-from ldep_pipeline.data.cells.spelling import Spelling
+from ldep.table import _cells as cells
+from ldep.table import _dates as dates
+from ldep.table import _words as words
+from ldep.table._spelling import Spelling
 
 ENCODINGS = ("ordinal", "one_hot", "frequency")
 

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldep_pipeline.data.kinds import ColumnError, decide
-from ldep_pipeline.encoding import columns
-from ldep_pipeline.encoding.encoder import RawEncoder
+from ldep.table import ColumnError, RawEncoder, columns
+from ldep.table._kinds import decide
 from tests.support.encoders import encoder_for
 
 ROWS = 60

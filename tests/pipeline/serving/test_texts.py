@@ -16,14 +16,9 @@ from ldep import LDEPClassifier
 from ldep.export import NotExportable, to_c, to_onnx
 from ldep.export._onnx import add_terms
 from ldep.export._onnx_model import ROWS, Graph
+from ldep.table import RawEncoder, Text, cells, columns, kinds, words
 from ldep_pipeline.commands.drift import DriftCheck
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import words
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.kinds import decide
-from ldep_pipeline.encoding import columns
-from ldep_pipeline.encoding.columns import Text
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.server import request_format
 from ldep_pipeline.serving.portable import program, reading_of, steps_of
 from ldep_pipeline.serving.served_model import ServedModel
@@ -43,7 +38,7 @@ def test_a_file_with_texts_of_several_lines_and_a_long_one_is_read(tmp_path):
     frame.to_csv(tmp_path / "table.csv", index=False)
     read = read_frame(tmp_path / "table.csv", tickets.TARGET)
     assert read["body"].astype(str).tolist() == [text.strip() for text in frame["body"]]
-    decisions = {decision.name: decision for decision in decide(read)}
+    decisions = {decision.name: decision for decision in kinds.decide(read)}
     assert decisions["body"].kind == "text"
     _, encoder = fitted()
     expected = encoder.transform(frame[["body"]])

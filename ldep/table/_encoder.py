@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
 from sklearn.utils.validation import check_is_fitted
 
-from ldep_pipeline.common.files import write_json
-from ldep_pipeline.data import cells
-from ldep_pipeline.encoding import columns
-from ldep_pipeline.encoding.columns import FittedColumn, Numeric
+from ldep.table import _cells as cells
+from ldep.table import _columns as columns
+from ldep.table._columns import FittedColumn, Numeric
 
 VERSION = 2  # of the JSON form
 STRATEGIES = ("mean", "median", "most_frequent", "constant")
@@ -41,7 +38,7 @@ class RawEncoder(TransformerMixin, BaseEstimator):
     impute : bool, default=True
         False keeps missing features as NaN (for an imputer fitted in each training fold), and drops no feature.
     columns : list of dict or None, default=None
-        How each column is encoded, as `ldep_pipeline.data.kinds` has decided. None is the paper's way: a nominal value
+        How each column is encoded, as `kinds.decide` has decided. None is the paper's way: a nominal value
         becomes its index in the column's declared categories, and a number stays.
 
     Examples
@@ -207,10 +204,3 @@ class RawEncoder(TransformerMixin, BaseEstimator):
             self.__dict__.update(self.from_json(state["fitted"]).__dict__)
         else:
             self.__init__(**state["params"])  # type: ignore[misc]
-
-    def save(self, path: Path) -> None:
-        write_json(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: Path) -> RawEncoder:
-        return cls.from_json(json.loads(path.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from ldep_pipeline.data.cells import words
+from ldep.table import words
 
 
 @pytest.mark.parametrize(

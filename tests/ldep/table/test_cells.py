@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldep_pipeline.data import cells
+from ldep.table import cells
 
 
 @pytest.mark.parametrize(

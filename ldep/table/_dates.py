@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ldep_pipeline.data import cells
+from ldep.table import _cells as cells
 
 ORIGIN = datetime.datetime(2000, 1, 1)
 DAY = 86_400

@@ -1,0 +1,37 @@
+"""Raw tables: from the cells of a data frame to numbers, the same way in training, scoring and serving.
+
+It needs pandas (`pip install ldep[table]`). The modules `cells`, `dates`, `spelling` and `words` read one cell,
+`kinds` decides what a column is, and `columns` turns its cells into features.
+"""
+
+from ldep._utils import belong_to
+from ldep.table import _cells as cells
+from ldep.table import _columns as columns
+from ldep.table import _dates as dates
+from ldep.table import _kinds as kinds
+from ldep.table import _spelling as spelling
+from ldep.table import _words as words
+from ldep.table._cells import CellError
+from ldep.table._columns import Date, FittedColumn, Nominal, Numeric, Text
+from ldep.table._encoder import RawEncoder
+from ldep.table._kinds import ColumnDecision, ColumnError
+
+__all__ = [
+    "CellError",
+    "ColumnDecision",
+    "ColumnError",
+    "Date",
+    "FittedColumn",
+    "Nominal",
+    "Numeric",
+    "RawEncoder",
+    "Text",
+    "cells",
+    "columns",
+    "dates",
+    "kinds",
+    "spelling",
+    "words",
+]
+
+belong_to(__name__, RawEncoder)

@@ -1,1 +1,0 @@
-"""From a raw cell to a number, the same way in training, scoring and serving."""
