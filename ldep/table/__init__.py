@@ -4,7 +4,9 @@ It needs pandas (`pip install ldep[table]`). The modules `cells`, `dates`, `spel
 `kinds` decides what a column is, and `columns` turns its cells into features.
 """
 
-from ldep._utils import belong_to
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ldep.table import _cells as cells
 from ldep.table import _columns as columns
 from ldep.table import _dates as dates
@@ -13,8 +15,10 @@ from ldep.table import _spelling as spelling
 from ldep.table import _words as words
 from ldep.table._cells import CellError
 from ldep.table._columns import Date, FittedColumn, Nominal, Numeric, Text
-from ldep.table._encoder import RawEncoder
 from ldep.table._kinds import ColumnDecision, ColumnError
+
+if TYPE_CHECKING:
+    from ldep.table._encoder import RawEncoder
 
 __all__ = [
     "CellError",
@@ -34,4 +38,9 @@ __all__ = [
     "words",
 ]
 
-belong_to(__name__, RawEncoder)
+
+def __getattr__(name: str) -> Any:
+    """Import the encoder when it is asked for: who only reads cells need not wait for scikit-learn."""
+    if name == "RawEncoder":
+        return import_module("ldep.table._encoder").RawEncoder
+    raise AttributeError(f"module 'ldep.table' has no attribute {name!r}")

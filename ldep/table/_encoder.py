@@ -43,6 +43,8 @@ class RawEncoder(TransformerMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import pandas as pd
+    >>> from ldep.table import RawEncoder
     >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": pd.Categorical(["red", "blue", "red"])})
     >>> RawEncoder().fit_transform(frame).tolist()
     [[1.0, 1.0], [2.0, 0.0], [3.0, 1.0]]
@@ -50,6 +52,8 @@ class RawEncoder(TransformerMixin, BaseEstimator):
     >>> RawEncoder(columns=[size]).fit(frame).get_feature_names_out().tolist()
     ['size', 'size:missing']
     """
+
+    __module__ = "ldep.table"  # a stored encoder names its package, whose files may move
 
     def __init__(
         self,

@@ -19,6 +19,22 @@ def test_the_library_imports_neither_the_pipeline_nor_dccp():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_front_door_is_light():
+    """The stages of the pipeline that only read tables need neither SciPy nor scikit-learn, which load slowly."""
+    code = "import sys, ldep, ldep.table; print(sorted({'scipy', 'sklearn'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_packages_are_found_without_an_import_of_their_own():
+    names = [path.parent.name for path in Path(ldep.__file__).parent.glob("*/__init__.py")]
+    assert {getattr(ldep, name).__name__ for name in names if not name.startswith("_")} == {
+        f"ldep.{name}" for name in ldep.PACKAGES
+    }
+    with pytest.raises(AttributeError, match="no attribute 'cells'"):
+        ldep.cells  # noqa: B018
+
+
 def test_the_version_has_three_numbers():
     assert [part.isdigit() for part in ldep.__version__.split(".")] == [True] * 3
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from pydantic import TypeAdapter, ValidationError
 
-from ldep.table import RawEncoder
 from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.common.files import replacing, write_json
 from ldep_pipeline.data import settings
+
+if TYPE_CHECKING:
+    from ldep.table import RawEncoder
 
 SplitKind = Literal["time", "group"]
 SPLIT_KINDS: tuple[SplitKind, ...] = ("time", "group")
@@ -77,6 +79,8 @@ def encoder_file(name: str, folder: Path = settings.DATA) -> Path:
 
 def read_encoder(name: str, folder: Path = settings.DATA) -> RawEncoder:
     """Read the encoder that impute wrote; UserError says which stage to run if there is none, or if it is damaged."""
+    from ldep.table import RawEncoder  # it imports scikit-learn, for which the stage fetch would wait
+
     path = encoder_file(name, folder)
     try:
         return RawEncoder.from_json(json.loads(path.read_text(encoding="utf-8")))

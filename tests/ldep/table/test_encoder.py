@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import doctest
 import json
 import math
 
@@ -87,6 +88,14 @@ def test_served_rows_may_be_strings_numbers_or_missing():
 def test_a_cell_that_cannot_be_read_is_named(row, message):
     with pytest.raises(ValueError, match=message):
         RawEncoder().fit(FRAME).transform(pd.DataFrame([row]))
+
+
+def test_the_example_of_the_docstring_runs():
+    """pytest does not find it by itself: the class is imported when it is asked for."""
+    runner = doctest.DocTestRunner()
+    (example,) = [test for test in doctest.DocTestFinder().find(RawEncoder, "RawEncoder", globs={}) if test.examples]
+    assert runner.run(example).attempted > 3
+    assert runner.failures == 0
 
 
 def test_json_holds_everything():
