@@ -18,6 +18,7 @@ import yaml
 
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.registry import download
+from tests.faults.conftest import CROWNED
 
 pytestmark = pytest.mark.fault
 CLASSIFIERS = {
@@ -111,14 +112,14 @@ def run(folder: Path, frame: pd.DataFrame, keys: dict[str, Any], **own: Any) -> 
 
 
 @pytest.mark.parametrize("name", list(TABLES))
-def test_what_is_crowned(tmp_path, monkeypatch, caplog, capsys, name):
+def test_what_is_crowned(tmp_path, monkeypatch, caplog, capsys, record_property, name):
     monkeypatch.chdir(tmp_path)
     make, keys, is_crowned, said = TABLES[name]
     frame = make(np.random.default_rng(0))
     with caplog.at_level("INFO"):
         assert run(tmp_path, frame, keys) == 0
     record = json.loads(Path("registry/mine.json").read_text())
-    print(f"{name}: {record['model'] if record['registered'] else 'nothing'}; {record['why']}")
+    record_property(CROWNED, f"{name}: {record['model'] if record['registered'] else 'nothing'}; {record['why']}")
     assert said in caplog.text + Path("report/mine.html").read_text()
     assert (record["registered"] is not None) is is_crowned
     assert ("No model beats guessing" in Path("report/mine.html").read_text()) is not is_crowned
