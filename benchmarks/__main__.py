@@ -24,6 +24,7 @@ BENCHMARKS = {
     "morpho": "time and accuracy compared with sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
     "decisions": "what is crowned on 60 generated tables: noise, rare classes, dates, groups and text (10 minutes)",
+    "new_tables": "champions on five kinds of own table, compared with quick baselines (15 minutes)",
     "estimates": "announced and real times of training on ten generated tables (15 minutes)",
     "dask": "two Dask workers compared with two local processes on the data sets of params.yaml (15 minutes)",
     "tracking": "cost of tracking in MLflow on the data sets of params.yaml (10 minutes)",
