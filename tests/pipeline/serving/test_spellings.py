@@ -21,11 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
 from ldep.export import to_onnx
+from ldep.table import CellError, RawEncoder, cells
 from ldep_pipeline.commands import explore
-from ldep_pipeline.data import cells
-from ldep_pipeline.data.cells import CellError
 from ldep_pipeline.data.tables import open_table
-from ldep_pipeline.encoding.encoder import RawEncoder
 from ldep_pipeline.server import request_format
 from ldep_pipeline.server.request_format import CSV, JSON
 from ldep_pipeline.serving.calibration import Calibration
