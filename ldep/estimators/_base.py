@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ldep._utils import check_collected, check_rows, feature_names
+from ldep.estimators._sets import PredictsSets
 from ldep.explain import ExactAnswers, Sheet, rule_sheet, simplified
 from ldep.export import ExportMixin
 from ldep.model import FittedModel, Maxima, class_numbers
@@ -129,7 +130,7 @@ class TauClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
+class FittedModelClassifier(PredictsSets, ExactAnswers, ExportMixin, TauClassifier):
     """Base class of estimators whose `fit` sets `model_`, a fitted ℓ-DEP: it decides, explains and is exported."""
 
     _multi_class = True
@@ -138,6 +139,10 @@ class FittedModelClassifier(ExactAnswers, ExportMixin, TauClassifier):
 
     def _tau(self, X) -> np.ndarray:
         return self.model_.decision(X)
+
+    def _check_rows(self, X, y, sample_weight, *, resume: bool = False) -> Samples:
+        self._forget_limits()
+        return super()._check_rows(X, y, sample_weight, resume=resume)
 
     def _check_new_rows(self, X):
         X = super()._check_new_rows(X)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from ldep._utils import Interval, StrOptions, feature_names, fit_context, single_thread
 from ldep.estimators._base import SingleModelClassifier
-from ldep.model import FittedModel, Link, fit_slope, leads, own_link
+from ldep.model import FittedModel, Link, SetLimits, fit_slope, folded, leads, own_link
 from ldep.search import PENALTY_TOL, PenaltyPath, choose_penalty
 from ldep.solvers import DENSE_ROWS, SOLVERS, Solver, best_of_starts, check_options
 from ldep.training import (
@@ -96,8 +96,8 @@ class LDEPClassifier(SingleModelClassifier):
         features, r1 and r2 must be the same. `init` and `n_init` are then not used.
     probability : bool, default=False
         Whether to fit the link that `predict_proba` needs with loss="hinge". It takes five more fits: the link is
-        fitted to decision values of rows that a model has not seen. The model itself is the same. With the logistic
-        loss there is nothing to fit.
+        fitted to decision values of rows that a model has not seen. `predict_set` is calibrated on them too. The model
+        itself is the same. With the logistic loss there is nothing to fit.
     random_state : int, RandomState or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever the number of threads and the order of the rows.
     verbose : int, default=0
@@ -121,6 +121,8 @@ class LDEPClassifier(SingleModelClassifier):
         The same model as the paper writes it: beta max(R1 x + a) + (1 - beta) min(R2 x + b). With two classes only.
     monotone_ : ndarray of shape (n_features,) or None
         Direction of each feature; None when `monotone` constrains none.
+    set_limits_ : SetLimits
+        What `predict_set` is calibrated with, after `calibrate` or with `probability=True` and the hinge.
     classes_ : ndarray of shape (n_classes,)
         The classes. Of two, the second one is predicted where tau >= 0.
     alpha_ : float
@@ -273,7 +275,12 @@ class LDEPClassifier(SingleModelClassifier):
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
         if self.probability and self.loss == "hinge":
-            self.model_ = FittedModel.single(missing.fitted(maxima), link=self._fit_link(samples, monotone, rng))
+            decision, own, of_rows = self._out_of_fold(samples, monotone, rng)
+            slope = fit_slope(leads(decision), own, of_rows)
+            link = Link("leads", slope, np.zeros(len(self.classes_)))
+            self.model_ = FittedModel.single(missing.fitted(maxima), link=link)
+            unit = float(weight.sum() / np.count_nonzero(weight))
+            self.set_limits_ = SetLimits.of(decision, own, of_rows, unit=unit)
         return self
 
     def _choose_alpha(
@@ -301,8 +308,10 @@ class LDEPClassifier(SingleModelClassifier):
         """A model like this one for a part of the checked rows, whose weights include those of the classes."""
         return clone(self).set_params(probability=False, warm_start=False, class_weight=None, verbose=0, **params)
 
-    def _fit_link(self, rows: Samples, monotone: np.ndarray | None, rng: np.random.Generator) -> Link:
-        """Fit the link to the decision values of models that have not seen the rows."""
+    def _out_of_fold(
+        self, rows: Samples, monotone: np.ndarray | None, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The decision values of models that have not seen the rows, with their classes and weights."""
         X, y, weight = rows
         own = own_class(y, len(self.classes_))
         n_folds = min(LINK_FOLDS, np.bincount(own[weight > 0]).min())
@@ -313,12 +322,12 @@ class LDEPClassifier(SingleModelClassifier):
             )
         used = np.flatnonzero(weight > 0)
         shuffle = int(rng.integers(2**31))
-        values = np.zeros((len(own), len(self.classes_)))
+        values = folded(np.zeros((len(own), len(self.classes_))))
         for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=shuffle).split(used, own[used]):
             model = self._for_part(alpha=self.alpha_, monotone=monotone, random_state=int(rng.integers(2**31)))
             model.fit(X[used[train]], own[used[train]], sample_weight=weight[used[train]])
-            values[used[test]] = leads(model.decision_function(X[used[test]]))
-        return Link("leads", fit_slope(values[used], own[used], weight[used]), np.zeros(len(self.classes_)))
+            values[used[test]] = model.decision_function(X[used[test]])
+        return values[used], own[used], weight[used]
 
     def _has_probability(self) -> bool:
         if self.loss == "hinge" and not self.probability:

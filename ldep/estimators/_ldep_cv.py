@@ -110,6 +110,8 @@ class LDEPClassifierCV(FittedModelClassifier):
     model_ : FittedModel
         Their votes as one model. Its threshold, or with more than two classes its factors, make the most likely class
         the predicted one, and its link maps decision values to probabilities.
+    set_limits_ : SetLimits
+        What `predict_set` is calibrated with. None of it if there was no cross-validation.
     best_params_ : dict
         r1, r2, penalty, loss and alpha of the best setting.
     best_score_ : float
@@ -312,6 +314,7 @@ class LDEPClassifierCV(FittedModelClassifier):
         if search is all_rows:
             chosen = [(candidate, share) for candidate, share in zip(search.candidates, shares) if share > 0]
             settings = [(candidate.params, fit) for candidate, _ in chosen for fit in candidate.fits]
+            set_limits = search.set_limits(np.tensordot(shares, search.out_of_fold_scaled(), 1))
             weights = np.repeat([share / self.n_splits_ for _, share in chosen], self.n_splits_)
             fits = [fit for candidate in search.candidates for fit in candidate.fits]
         else:
@@ -325,12 +328,14 @@ class LDEPClassifierCV(FittedModelClassifier):
             tested = all_rows.tested
             own, weight = all_rows.own[tested], all_rows.rows.weight[tested]
             votes, own, weight = _merged(all_rows.votes_of(fits)[tested], own, weight)
+            set_limits = all_rows.set_limits(all_rows.scaled_of(fits))
         self._warn_if_constant(votes)
         with single_thread():
             link, threshold, factors = fit_votes(votes, own, weight)
         self.estimators_ = [self._member(params, fit, missing) for params, fit in settings]
         members = [missing.fitted(fit.voter) for _, fit in settings]
         self.model_ = FittedModel.of(members, weights, votes=True, threshold=threshold, factors=factors, link=link)
+        self.set_limits_ = set_limits
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
         n_unfinished = sum(not fit.solution.converged for fit in fits)
         if n_unfinished:
@@ -377,6 +382,7 @@ class LDEPClassifierCV(FittedModelClassifier):
         model = LDEPClassifier(**self.best_params_, monotone=self.monotone_, random_state=seed)
         decision = search.out_of_fold_decisions()[self.best_index_][search.tested]
         self._set_single(model, rows, decision, search.own[search.tested], search.rows.weight[search.tested])
+        self.set_limits_ = search.set_limits(search.out_of_fold_decisions()[self.best_index_])
 
     def _fit_defaults(self, rows: Samples, seed: int) -> LDEPClassifierCV:
         """Train one model without cross-validation."""

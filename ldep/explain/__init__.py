@@ -15,6 +15,7 @@ from ldep.explain._methods import ExactAnswers
 from ldep.explain._projection import Outcome
 from ldep.explain._regions import Regions, simplified
 from ldep.explain._rules import RuleSheet, ScoreSheet, Sheet, rule_sheet
+from ldep.explain._sets import PredictionSets, sets_in_ball
 
 __all__ = [
     "NORMS",
@@ -28,6 +29,7 @@ __all__ = [
     "Linear",
     "LinearRows",
     "Outcome",
+    "PredictionSets",
     "Question",
     "Regions",
     "RuleSheet",
@@ -38,7 +40,10 @@ __all__ = [
     "make_domain",
     "parse",
     "rule_sheet",
+    "sets_in_ball",
     "simplified",
 ]
 
-belong_to(__name__, Change, Counterfactuals, Explanation, GlobalExplanation, RuleSheet, ScoreSheet, Sheet)
+belong_to(
+    __name__, Change, Counterfactuals, Explanation, GlobalExplanation, PredictionSets, RuleSheet, ScoreSheet, Sheet
+)

@@ -255,6 +255,16 @@ class RowSearch(Descent):
             radius *= GROWTH
         return Outcome(None, np.inf, np.inf)
 
+    def reaches(self, radius: float) -> bool | None:
+        """Whether the class wins somewhere in the ball, up to the precision; None if that was not decided in time."""
+        if self.first_radius() > radius:
+            return False
+        larger = radius * (1.0 + 2.0 * PRECISION)
+        lower = self.within(larger)
+        if self.best is not None:
+            return True
+        return False if lower >= radius else None
+
     def to_the_best(self) -> float:
         """Search the ball up to the best row; return a proven lower bound.
 

@@ -16,16 +16,21 @@ from ldep.model._decisions import (
 )
 from ldep.model._fitted import FittedModel, Maxima, Missing, active_pieces
 from ldep.model._link import Link, fit_decisions, fit_slope, fit_votes, leads, own_link
+from ldep.model._sets import LARGEST_COVERAGE, SetLimits, check_coverage, class_scores
 
 __all__ = [
+    "LARGEST_COVERAGE",
     "OPEN_VOTES",
     "FittedModel",
     "Link",
     "Maxima",
     "Missing",
+    "SetLimits",
     "active_pieces",
     "cast_votes",
+    "check_coverage",
     "class_numbers",
+    "class_scores",
     "fit_decisions",
     "fit_slope",
     "fit_votes",
@@ -41,4 +46,4 @@ __all__ = [
     "unfolded",
 ]
 
-belong_to(__name__, FittedModel, Link, Maxima, Missing)
+belong_to(__name__, FittedModel, Link, Maxima, Missing, SetLimits)

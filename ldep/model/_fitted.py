@@ -244,6 +244,10 @@ class FittedModel:
             total = total + weight * (cast_votes(decision) if self.votes else decision)
         return total if self.factors is None else self.factors * open_votes(total) - thresholds
 
+    def mean_decision(self, X) -> np.ndarray:
+        """The weighted mean of the decision values of the members, before they become votes."""
+        return np.sum([weight * member.decision(X) for member, weight in zip(self.members, self.weights)], axis=0)
+
     def probabilities(self, decision: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, one row per decision value."""
         assert self.link is not None

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from ldep._utils import single_thread
-from ldep.model import Maxima, cast_votes
+from ldep.model import Maxima, SetLimits, cast_votes
 from ldep.search._alpha_path import SharedCoordinates, follow
 from ldep.search._splits import Split
 from ldep.solvers import Solution, weight_scale
@@ -62,9 +62,14 @@ class Fit(NamedTuple):
         return self.model if scale == 1.0 else self.model.scaled(scale)
 
     @property
+    def scaled(self) -> np.ndarray:
+        """The decision values on the test part of the model as it votes."""
+        return VOTE_SCALE[self.loss] * self.decision
+
+    @property
     def votes(self) -> np.ndarray:
         """The votes on the test part."""
-        return cast_votes(VOTE_SCALE[self.loss] * self.decision)
+        return cast_votes(self.scaled)
 
 
 @dataclass
@@ -129,6 +134,15 @@ class CrossValidation:
         """Votes for rows that a model has not seen, in the shape of the decision values."""
         return self._out_of_fold(lambda fit: fit.votes)
 
+    def out_of_fold_scaled(self) -> np.ndarray:
+        """Decision values of the models as they vote, for rows that they have not seen."""
+        return self._out_of_fold(lambda fit: fit.scaled)
+
+    def set_limits(self, decision: np.ndarray) -> SetLimits:
+        """The limits of prediction sets from out-of-fold decision values of all rows."""
+        used = self.tested & (self.rows.weight > 0)
+        return SetLimits.of(decision[used], self.own[used], self.rows.weight[used])
+
     def _out_of_fold(self, values_of: Callable[[Fit], np.ndarray]) -> np.ndarray:
         parts = [[values_of(fit) for fit in candidate.fits] for candidate in self.candidates]
         return np.array([_by_row(values, self.splits, len(self.rows.y)) for values in parts])
@@ -166,6 +180,10 @@ class CrossValidation:
     def votes_of(self, fits: Sequence[Fit]) -> np.ndarray:
         """The votes of one fit per split for the rows that it has not seen."""
         return _by_row([fit.votes for fit in fits], self.splits, len(self.rows.y))
+
+    def scaled_of(self, fits: Sequence[Fit]) -> np.ndarray:
+        """The decision values of one fit per split, as it votes, for the rows that it has not seen."""
+        return _by_row([fit.scaled for fit in fits], self.splits, len(self.rows.y))
 
     def _fit_tasks(self, tasks: list[tuple[int, list[tuple[int, Path]]]]) -> Iterator[dict[int, list[Fit]]]:
         """The fits of some numbered paths on the training part of a split, task by task."""

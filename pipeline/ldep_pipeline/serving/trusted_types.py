@@ -25,6 +25,7 @@ OWN = (
     "ldep.model.Link",
     "ldep.model.Maxima",
     "ldep.model.Missing",
+    "ldep.model.SetLimits",
     "ldep.table.RawEncoder",
 )
 # Parts of scikit-learn's and numpy's that skops does not trust of itself: records of numbers.

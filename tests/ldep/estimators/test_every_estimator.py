@@ -42,6 +42,7 @@ TRUSTED = [
     "ldep.model.Link",
     "ldep.model.Maxima",
     "ldep.model.Missing",
+    "ldep.model.SetLimits",
 ]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__ + getattr(e, "mapping", ""))
 X, y = make_moons(90, noise=0.2, random_state=0)
