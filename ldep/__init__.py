@@ -6,7 +6,8 @@ The estimators are here. Beyond them the packages are the API:
 - `ldep.plotting`: pictures of these answers, for those who have axes; the answers also draw themselves;
 - `ldep.export`: fitted models in other languages;
 - `ldep.model`: what a fitted model is, for those who read its numbers;
-- `ldep.table`: raw tables with dates, categories, texts and missing values as numbers;
+- `ldep.table`: raw tables with dates, categories, texts and missing values as numbers; `ldep.answers`: the answers of a
+  model behind it, in the columns and units of the table;
 - `ldep.solvers` and `ldep.training`: what an author of a solver needs; `ldep.search`: how settings are found.
 
 Files whose names begin with an underscore are private, and may move. Stored models name packages, never files.
@@ -40,7 +41,7 @@ __all__ = [
     "StreamingLDEPClassifier",
 ]
 
-PACKAGES = ("estimators", "explain", "export", "model", "plotting", "search", "solvers", "table", "training")
+PACKAGES = ("answers", "estimators", "explain", "export", "model", "plotting", "search", "solvers", "table", "training")
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,7 @@ def rule_sheet(served: ServedModel) -> str | None:
         return None
     scalers = [step for _, step in served.rest.steps if isinstance(step, StandardScaler)]
     sheet = served.model.rules(scaler=scalers[0] if scalers else None)
-    text = str(replace(sheet, names=served.features, size=served.raw_columns().scale))
+    text = str(replace(sheet, names=served.features, size=served.table.raw.scale))
     return text if len(text) <= LONGEST_SHEET else None
 
 

@@ -182,7 +182,7 @@ def _explanation_columns(model: ServedModel, X: np.ndarray) -> dict[str, pa.Arra
     contributions = X if explanation is None else explanation.contributions
     for name, contribution in zip(model.columns, contributions.T):
         columns[f"contribution_of_{name}"] = pa.array(contribution)
-    for name, rows in model.explain_words(X).items():
+    for name, rows in model.table.explain_words(X).items():
         shown = ["; ".join(f"{word} {share:+.3g}" for word, share in list(row.items())[:MOST_WORDS]) for row in rows]
         columns[f"words_of_{name}"] = pa.array(shown, pa.string())
     return columns

@@ -10,24 +10,23 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import skops.io
-from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import StandardScaler
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.estimators import TauClassifier, VoteEnsemble
+from ldep.answers import TableModel
+from ldep.estimators import FittedModelClassifier, TauClassifier, VoteEnsemble
 from ldep.explain import Explanation
 from ldep.export import NotExportable
-from ldep.model import FittedModel, class_numbers, folded
-from ldep.table import CellError, FittedColumn, Text
+from ldep.model import class_numbers, folded
+from ldep.table import CellError
 from ldep_pipeline.common.errors import short
 from ldep_pipeline.metrics.evaluation import decision_values
 from ldep_pipeline.serving import calibration, counterfactual_answers, trusted_types
@@ -39,23 +38,6 @@ OUTPUTS = ("label", "scores", "full", counterfactual_answers.OUTPUT)
 
 # By column, the rows whose value the model takes as missing, because training has seen none like it.
 Report = dict[str, np.ndarray]
-
-
-class RawColumn(NamedTuple):
-    """A raw column that the model uses, and its features."""
-
-    fitted: FittedColumn
-    features: slice
-
-
-@dataclass(frozen=True)
-class RawColumns:
-    """The raw columns in the order of the model's features; per feature what fills it, and what standardises it."""
-
-    columns: list[RawColumn]
-    fill: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
 
 
 class UnusableModel(ValueError):
@@ -74,10 +56,7 @@ class ServedModel:
         self.encoder, self.rest, self.model = pipe[0], pipe[1:], pipe[-1]
         self.classes = [str(label) for label in pipe.classes_]
         self.features = list(self.encoder.get_feature_names_out())
-        sources = self.encoder.source_columns
-        self.columns = list(dict.fromkeys(sources))
-        # The features of a column are side by side.
-        self._first_features = [sources.index(column) for column in self.columns]
+        self.columns = list(dict.fromkeys(self.encoder.source_columns))
 
     def predict(self, rows: pd.DataFrame, params: dict[str, Any] | None = None) -> list[Any]:
         """One answer per row; ValueError says which cell or parameter is wrong."""
@@ -140,66 +119,21 @@ class ServedModel:
             return np.asarray(self.rest.predict_proba(X))
         return None if values is None or self.link is None else self.link(values)
 
+    @cached_property
+    def table(self) -> TableModel:
+        """The ℓ-DEP, which answers exactly in raw columns; NotExportable says that the model is none."""
+        if not self.is_exact:
+            raise NotExportable(f"{type(self.model).__name__} has no exact counterfactuals.")
+        return TableModel(self.pipe, self.threshold)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the model is an ℓ-DEP, which has exact explanations."""
+        return isinstance(self.model, FittedModelClassifier)
+
     def explain(self, X: np.ndarray) -> Explanation | None:
-        """Contributions (rows, columns) and bias of each row; None if the model has no exact explanation.
-
-        The contribution of a raw column is the sum over its features. The model is affine around a row. Contributions
-        are relative to the mean of the training rows, which the scaler has subtracted; with the bias they sum to the
-        decision value. With more than two classes they sum to the lead of the predicted class over its strongest rival.
-        """
-        explanation = self._explain_features(X)
-        if explanation is None or len(self.columns) == len(self.features):
-            return explanation
-        summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
-        return replace(explanation, contributions=summed)
-
-    def explain_words(self, X: np.ndarray) -> dict[str, list[dict[str, float]]]:
-        """By column of texts, for each row what each term that its text contains adds, the largest first.
-
-        The rest of the column's contribution is that of the terms that the text lacks. The model must have an exact
-        explanation.
-        """
-        texts = [column for column in self.encoder.fitted_ if isinstance(column, Text) and column.name in self.columns]
-        explanation = self._explain_features(X) if texts and len(X) else None
-        if explanation is None:
-            return {column.name: [] for column in texts}
-        found = {}
-        for column in texts:
-            first = self._first_features[self.columns.index(column.name)]
-            features = slice(first, first + len(column.terms))
-            found[column.name] = [
-                _largest_first({column.shown[term]: float(shares[term]) for term in np.flatnonzero(contains == 1)})
-                for contains, shares in zip(X[:, features], explanation.contributions[:, features])
-            ]
-        return found
-
-    def _explain_features(self, X: np.ndarray) -> Explanation | None:
-        if not hasattr(self.model, "explain"):
-            return None
-        explanation = self.model.explain(self.rest[:-1].transform(X))
-        return replace(explanation, bias=explanation.bias - self.threshold) if self.threshold else explanation
-
-    def raw_columns(self) -> RawColumns:
-        """The raw columns that the model uses; NotExportable names a step of its pipeline that is not understood."""
-        fill = np.asarray(self.encoder.fill_, dtype=np.float64)[np.asarray(self.encoder.kept_, dtype=bool)]
-        mean, scale = np.zeros(len(fill)), np.ones(len(fill))
-        for name, step in self.rest.steps[:-1]:
-            if isinstance(step, SimpleImputer):
-                fill = np.where(np.isnan(fill), step.statistics_, fill)
-            elif isinstance(step, StandardScaler):
-                mean, scale = step.mean_, step.scale_
-            else:
-                raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
-        used, sources = [], self.encoder.source_columns
-        for fitted in self.encoder.fitted_:
-            if fitted.name in sources:
-                first = sources.index(fitted.name)
-                used.append(RawColumn(fitted, slice(first, first + sources.count(fitted.name))))
-        return RawColumns(used, fill, mean, scale)
-
-    def exact_model(self) -> FittedModel:
-        """The ℓ-DEP over its scaled features, with the threshold."""
-        return self.model.model_.with_threshold(self.threshold)
+        """Contributions (rows, columns) and bias of each row; None if the model has no exact explanation."""
+        return self.table.explain_numbers(X) if self.is_exact else None
 
     @property
     def _decides(self) -> bool:
@@ -232,17 +166,13 @@ class ServedModel:
             {"bias": offset, "contributions": dict(zip(self.columns, row))}
             for row, offset in zip(explanation.contributions.tolist(), explanation.bias.tolist())
         ]
-        for column, rows in self.explain_words(X).items():
+        for column, rows in self.table.explain_words(X).items():
             for record, words in zip(records, rows):
                 record.setdefault("words", {})[column] = words
         if len(self.classes) > 2 and explanation.rival is not None:
             for record, rival in zip(records, explanation.rival):
                 record["against"] = str(rival)
         return records
-
-
-def _largest_first(shares: dict[str, float]) -> dict[str, float]:
-    return dict(sorted(shares.items(), key=lambda item: -abs(item[1])))
 
 
 def is_calibrated(model: Any) -> bool:

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldep.answers import READING, steps_of
 from ldep.export._c import cell_reader
 from ldep.export._onnx import add_numbers
 from ldep.export._onnx_model import ROWS, Graph
@@ -30,7 +31,6 @@ from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.data.tables import Layout, open_table
 from ldep_pipeline.server import request_format
 from ldep_pipeline.server.request_format import CSV, JSON
-from ldep_pipeline.serving.portable import READING, steps_of
 from tests.support import c_program
 
 WORDS = ["red", " red", "blue ", "a,b", "a;b", 'say "x"', "it's", "größe", "None", "NA", "none", "?", "", "two words"]

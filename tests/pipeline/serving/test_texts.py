@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
+from ldep.answers import reading_of, steps_of
 from ldep.export import NotExportable, to_c, to_onnx
 from ldep.export._onnx import add_terms
 from ldep.export._onnx_model import ROWS, Graph
@@ -20,7 +21,7 @@ from ldep.table import RawEncoder, Text, cells, columns, kinds, words
 from ldep_pipeline.commands.drift import DriftCheck
 from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.server import request_format
-from ldep_pipeline.serving.portable import program, reading_of, steps_of
+from ldep_pipeline.serving.portable import program
 from ldep_pipeline.serving.served_model import ServedModel
 from ldep_pipeline.serving.training_profile import profile_of
 from tests.support import tickets

@@ -1,0 +1,191 @@
+"""A fitted pipeline of an encoder and an ℓ-DEP that answers in the columns and units of the raw table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from ldep.answers._columns import RawColumns
+from ldep.answers._counterfactual import RawCounterfactuals, answer_rows
+from ldep.answers._program import program_of_table
+from ldep.answers._space import Limits
+from ldep.estimators import FittedModelClassifier
+from ldep.explain import Explanation
+from ldep.export import Program, fitted_model, to_c, to_onnx
+from ldep.model import FittedModel, class_numbers
+from ldep.table import RawEncoder, Text
+
+
+class TableModel:
+    """The front of a fitted pipeline of an encoder and an ℓ-DEP: it takes and answers raw rows.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        A fitted pipeline: first a RawEncoder, last an ℓ-DEP, and between them a SimpleImputer and a StandardScaler, or
+        none of them.
+    threshold : float, default=0.0
+        What is subtracted from the decision values of two classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    columns : list of str
+        The raw columns that the model uses.
+    features : list of str
+        The features that the encoder makes of them.
+    """
+
+    def __init__(self, pipeline: Any, threshold: float = 0.0) -> None:
+        check_is_fitted(pipeline)
+        if not isinstance(pipeline[0], RawEncoder):
+            raise TypeError(f"The pipeline begins with {type(pipeline[0]).__name__}; it must be a RawEncoder.")
+        if not isinstance(pipeline[-1], FittedModelClassifier):
+            raise TypeError(f"The pipeline ends with {type(pipeline[-1]).__name__}; it must be an ℓ-DEP.")
+        self.pipeline, self.threshold = pipeline, threshold
+        self.encoder, self.rest, self.model = pipeline[0], pipeline[1:], pipeline[-1]
+        self.classes_ = pipeline.classes_
+        self.features = list(self.encoder.get_feature_names_out())
+        sources = self.encoder.source_columns
+        self.columns = list(dict.fromkeys(sources))
+        # The features of a column are side by side.
+        self._first_features = [sources.index(column) for column in self.columns]
+
+    @cached_property
+    def raw(self) -> RawColumns:
+        """The raw columns with their features; NotExportable names a step of the pipeline that is not understood."""
+        return RawColumns.of(self.pipeline)
+
+    @property
+    def fitted(self) -> FittedModel:
+        """The ℓ-DEP over its scaled features, with the threshold."""
+        return self.model.model_.with_threshold(self.threshold)
+
+    def decision(self, X: np.ndarray) -> np.ndarray:
+        """The decision values of rows before scaling."""
+        return self.rest.decision_function(X) - self.threshold
+
+    def class_numbers(self, X: np.ndarray) -> np.ndarray:
+        """The number of the class of each row before scaling."""
+        return class_numbers(self.decision(X))
+
+    def explain(self, X: pd.DataFrame) -> Explanation:
+        """Compute what each raw column contributes to the decision value of each row.
+
+        The contribution of a column is the sum over its features. The model is affine around a row. Contributions are
+        relative to the mean of the training rows, which the scaler has subtracted; with the bias they sum to the
+        decision value. With more than two classes they sum to the lead of the predicted class over its strongest rival.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Raw rows.
+
+        Returns
+        -------
+        explanation : Explanation
+            The contributions of the columns in `columns`.
+        """
+        return replace(self.explain_numbers(self.encoder.transform(X)), frame=X[self.columns])
+
+    def explain_numbers(self, X: np.ndarray) -> Explanation:
+        """The same for rows before scaling."""
+        explanation = self._explain_features(X)
+        if len(self.columns) == len(self.features):
+            return replace(explanation, names=self.columns)
+        summed = np.add.reduceat(explanation.contributions, self._first_features, axis=1)
+        return replace(explanation, contributions=summed, names=self.columns)
+
+    def explain_words(self, X: np.ndarray) -> dict[str, list[dict[str, float]]]:
+        """By column of texts, for each row what each term that its text contains adds, the largest first.
+
+        X has rows before scaling. The rest of the column's contribution is that of the terms that the text lacks.
+        """
+        texts = [column for column in self.encoder.fitted_ if isinstance(column, Text) and column.name in self.columns]
+        if not texts or not len(X):
+            return {column.name: [] for column in texts}
+        explanation = self._explain_features(X)
+        found = {}
+        for column in texts:
+            first = self._first_features[self.columns.index(column.name)]
+            features = slice(first, first + len(column.terms))
+            found[column.name] = [
+                _largest_first({column.shown[term]: float(shares[term]) for term in np.flatnonzero(contains == 1)})
+                for contains, shares in zip(X[:, features], explanation.contributions[:, features])
+            ]
+        return found
+
+    def counterfactual(
+        self,
+        X: pd.DataFrame,
+        *,
+        norm: str = "l2",
+        frozen: Sequence[str] = (),
+        integer: Sequence[str] = (),
+        time_limit: float = 1.0,
+    ) -> RawCounterfactuals:
+        """Find the nearest raw row of another class for each row, with a proof that no allowed row is nearer.
+
+        A numeric column changes by any amount, measured in standard deviations of the training rows. A nominal column
+        changes to another of its categories, which counts 1. Dates and texts stay as they are.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Raw rows.
+        norm : {"l2", "l1", "linf"}, default="l2"
+            How changes are added up to a distance.
+        frozen, integer : sequence of str, default=()
+            Columns that must not change, and columns that change in whole numbers.
+        time_limit : float, default=1.0
+            Seconds per row. When they are over, the answer comes with its bound.
+
+        Returns
+        -------
+        counterfactuals : RawCounterfactuals
+            One answer per row; `print` shows them.
+        """
+        if not time_limit > 0:
+            raise ValueError(f"time_limit={time_limit} must be positive.")
+        limits = Limits(tuple(frozen), tuple(integer), norm)
+        answers = answer_rows(self, X, self.encoder.transform(X), limits, time_limit * len(X))
+        return RawCounterfactuals(answers, X)
+
+    def program(self) -> Program:
+        """The model as primitive steps from raw cells to the answer; NotExportable names what has no steps."""
+        fitted_model(self.model)  # refuses a model of rows with missing values
+        return program_of_table(self.raw, self.fitted, self.classes_)
+
+    def to_onnx(self, *, contributions: bool = True) -> Any:
+        """Write the model as ONNX, from raw cells to the answer.
+
+        Parameters
+        ----------
+        contributions : bool, default=True
+            Whether contributions and bias are among the outputs. Without them the model is faster.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The ONNX model. Its documentation names the inputs, and its metadata the columns of each.
+        """
+        return to_onnx(self.program(), contributions=contributions)
+
+    def to_c(self, title: str = "model") -> str:
+        """Write the model as one C header, from raw cells to the answer; texts have no such form."""
+        return to_c(self.program(), title)
+
+    def _explain_features(self, X: np.ndarray) -> Explanation:
+        explanation = self.model.explain(self.rest[:-1].transform(X))
+        return replace(explanation, bias=explanation.bias - self.threshold) if self.threshold else explanation
+
+
+def _largest_first(shares: dict[str, float]) -> dict[str, float]:
+    return dict(sorted(shares.items(), key=lambda item: -abs(item[1])))
