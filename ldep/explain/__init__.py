@@ -6,6 +6,7 @@ classifiers answer by sampling are small convex programs here. Every fitted esti
 
 from ldep._utils import belong_to
 from ldep.explain._attribution import GlobalExplanation
+from ldep.explain._box import box_of_answer
 from ldep.explain._constraints import Linear, LinearRows, parse
 from ldep.explain._counterfactual import Change, Counterfactuals, Question, counterfactuals, is_proven
 from ldep.explain._domain import NORMS, Domain, make_domain
@@ -16,6 +17,7 @@ from ldep.explain._projection import Outcome
 from ldep.explain._regions import Regions, simplified
 from ldep.explain._rules import RuleSheet, ScoreSheet, Sheet, rule_sheet
 from ldep.explain._sets import PredictionSets, sets_in_ball
+from ldep.explain._several import Levers, Menu, Option, menu, several
 
 __all__ = [
     "NORMS",
@@ -26,8 +28,11 @@ __all__ = [
     "ExactAnswers",
     "Explanation",
     "GlobalExplanation",
+    "Levers",
     "Linear",
     "LinearRows",
+    "Menu",
+    "Option",
     "Outcome",
     "PredictionSets",
     "Question",
@@ -35,15 +40,28 @@ __all__ = [
     "RuleSheet",
     "ScoreSheet",
     "Sheet",
+    "box_of_answer",
     "counterfactuals",
     "is_proven",
     "make_domain",
+    "menu",
     "parse",
     "rule_sheet",
     "sets_in_ball",
+    "several",
     "simplified",
 ]
 
 belong_to(
-    __name__, Change, Counterfactuals, Explanation, GlobalExplanation, PredictionSets, RuleSheet, ScoreSheet, Sheet
+    __name__,
+    Change,
+    Counterfactuals,
+    Explanation,
+    GlobalExplanation,
+    Menu,
+    Option,
+    PredictionSets,
+    RuleSheet,
+    ScoreSheet,
+    Sheet,
 )

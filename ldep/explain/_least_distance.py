@@ -151,7 +151,7 @@ def nearest_l2(G: np.ndarray, h: np.ndarray, low: np.ndarray, high: np.ndarray) 
         if answer is None:
             return None
         u = answer
-        violated = sides > np.concatenate([u, -u]) + FEASIBLE * max(1e-3, np.abs(u).max())
+        violated = sides > np.concatenate([u, -u]) + FEASIBLE * np.abs(u).max()
         if not (violated & ~added).any():
             return u
         added |= violated

@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from ldep._utils import check_rows, feature_names, is_frame, like_input
 from ldep.explain._attribution import GlobalExplanation, attribute, overview
-from ldep.explain._counterfactual import Counterfactuals, Question, counterfactuals, radii
+from ldep.explain._box import box_of_answer
+from ldep.explain._counterfactual import Counterfactuals, Question, counterfactuals, radii, wanted_of
 from ldep.explain._domain import make_domain
 from ldep.explain._explanation import Explanation, explain, pair_numbers, with_labels
+from ldep.explain._least_distance import Deadline
+from ldep.explain._several import Levers, Menu, menu, several
 from ldep.model import FittedModel
 
 
@@ -71,6 +75,10 @@ class ExactAnswers:
         constraints=(),
         costs=(),
         max_changes=None,
+        margin=0.0,
+        probability=None,
+        answers=1,
+        box=False,
         time_limit=1.0,
     ) -> Counterfactuals:
         """Find the nearest row of another class for each row, with a proof that no allowed row is nearer.
@@ -103,6 +111,18 @@ class ExactAnswers:
             What a change of a feature by one unit of `scale` counts: `{"age": 5}`. The others count 1.
         max_changes : int, default=None
             How many features change at most; those of a category together count as one. None is any number.
+        margin : float, default=0.0
+            By how much the decision value of the class must lead that of every other class.
+        probability : float, default=None
+            The probability that the class must have at least, for models with `predict_proba`. Without a `target` it is
+            that of another class. With more than two classes the bound is that of a condition that every such row
+            fulfils, so that an answer may come with a gap.
+        answers : int, default=1
+            Answers per row. Each further one is the nearest row that leaves at least one of the features that an
+            earlier answer changes as it is.
+        box : bool, default=False
+            Whether to find how far the numbers that change may go on, each on its own, such that every row in between
+            has the class or, without a `target`, another class than the row: `low` and `high` of the answers.
         time_limit : float, default=1.0
             Seconds per row. When they are over, the answer comes with its bound and gap. A single model of two classes
             without integer features and categories needs milliseconds, and is always proven.
@@ -125,14 +145,37 @@ class ExactAnswers:
             constraints=constraints,
             costs=costs,
             max_changes=max_changes,
+            margin=margin,
+            probability=probability,
         )
+        if isinstance(answers, bool) or answers != int(answers) or answers < 1:
+            raise ValueError(f"answers={answers} must be a whole number, at least 1.")
         targets = None if target is None else self._target_numbers(target, len(rows))
         before = question.predict(rows)
         reached, outcomes = counterfactuals(question, rows, targets)
+        source = X
+        if answers > 1:
+            wanted, found = wanted_of(question, rows, targets), []
+            for x, classes, first in zip(rows, wanted, zip(reached.tolist(), outcomes)):
+                found += several(Levers(question, x, classes, Deadline.after(time_limit)), first, int(answers))
+            numbers = np.repeat(np.arange(len(rows)), answers)
+            rows, before = rows[numbers], before[numbers]
+            source = _safe_indexing(X, numbers) if is_frame(X) else X
+            asked = before if targets is None else targets[numbers]
+            reached = np.array([one if one >= 0 else label for (one, _), label in zip(found, asked)])
+            outcomes = [outcome for _, outcome in found]
         missing = np.full(rows.shape[1], np.nan)
         Z = np.array([missing if outcome.z is None else outcome.z for outcome in outcomes]).reshape(rows.shape)
+        avoided = np.arange(len(self.classes_)) == before[:, None]
+        if target is not None:
+            avoided = np.arange(len(self.classes_)) != reached[:, None]
+        ends = [
+            box_of_answer(question, x, z, classes, Deadline.after(time_limit)) if outcome.z is not None else (z, z)
+            for x, z, classes, outcome in zip(rows, Z, avoided, outcomes)
+            if box
+        ]
         return Counterfactuals(
-            like_input(Z, X),
+            like_input(Z, source),
             self.classes_[before],
             self.classes_[reached],
             np.array([outcome.distance for outcome in outcomes]),
@@ -140,7 +183,46 @@ class ExactAnswers:
             rows,
             feature_names(self),
             norm,
+            int(answers),
+            np.array([low for low, _ in ends]) if box else None,
+            np.array([high for _, high in ends]) if box else None,
         )
+
+    def menu(self, X, columns=2, target=None, *, time_limit=10.0, **limits) -> Menu:
+        """Decide for every set of up to so many columns whether changing these alone reaches another class.
+
+        Parameters
+        ----------
+        X : array-like of shape (1, n_features)
+            The row.
+        columns : int, default=2
+            Size of the largest sets. 1 is one lever at a time.
+        target : class, default=None
+            Class to reach; None is the nearest of the other classes.
+        time_limit : float, default=10.0
+            Seconds for the whole menu.
+        **limits
+            norm, scale, frozen, bounds, integer, categories, directions, constraints, costs, margin and probability, as
+            for `counterfactual`.
+
+        Returns
+        -------
+        menu : Menu
+            The sets with the nearest way of each, the cheapest first; `print` shows them, and says which sets are
+            proven to be unable to.
+        """
+        rows, question = self._question(X, time_limit, **limits)
+        if len(rows) != 1:
+            raise ValueError(f"A menu is about one row, but X has {len(rows)}.")
+        if isinstance(columns, bool) or columns != int(columns) or columns < 1:
+            raise ValueError(f"columns={columns} must be a whole number, at least 1.")
+        question.domain.check_rows(rows)
+        targets = None if target is None else self._target_numbers(target, 1)
+        wanted = wanted_of(question, rows, targets)
+        if not wanted.any():
+            raise ValueError("The row has what is asked for already, so that nothing has to change.")
+        levers = Levers(question, rows[0], wanted[0], Deadline.after(time_limit))
+        return menu(levers, int(columns), feature_names(self), self.classes_)
 
     def certificate(self, X, *, norm="l2", scale=None, frozen=(), bounds=None, time_limit=1.0) -> np.ndarray:
         """Compute the radius around each row within which the predicted class cannot change.
@@ -213,12 +295,15 @@ class ExactAnswers:
         start = rows.mean(axis=0) if baseline is None else np.asarray(baseline, dtype=float)
         return overview(self.model_, rows, self.predict(X), feature_names(self), start)
 
-    def _question(self, X, time_limit: float, **allowed) -> tuple[np.ndarray, Question]:
+    def _question(
+        self, X, time_limit: float, margin: float = 0.0, probability: float | None = None, **allowed
+    ) -> tuple[np.ndarray, Question]:
         rows = check_rows(self, X)
         if not time_limit > 0:
             raise ValueError(f"time_limit={time_limit} must be positive.")
         domain = make_domain(feature_names(self), **allowed)
-        return rows, Question(self.model_, self.model_.decision, self.classes_, domain, time_limit)
+        question = Question(self.model_, self.model_.decision, self.classes_, domain, time_limit)
+        return rows, question.demanding(margin, probability, self.model_.link)
 
     def _target_numbers(self, target, n_rows: int) -> np.ndarray:
         labels = np.broadcast_to(np.asarray(target), (n_rows,))

@@ -140,16 +140,22 @@ def simplified(model: FittedModel, X: np.ndarray | None) -> FittedModel:
 class SingleSearch:
     """Finds the nearest row of the target class under one member with one maximum per class.
 
-    The time limit matters only if the domain has integer features or choices. Without them a row takes milliseconds.
+    The class leads each other one by its margin. The time limit matters only if the domain has discrete features or a
+    limit of changes. Without them a row takes milliseconds.
     """
 
-    def __init__(self, model: FittedModel, target: int, domain: Domain, time_limit: float):
+    def __init__(self, model: FittedModel, target: int, domain: Domain, time_limit: float, margins=0.0):
         self.domain, self.time_limit = domain, time_limit
-        self.regions = Regions.of(model.maxima(), target)
+        maxima = model.maxima()
+        regions = Regions.of(maxima, target)
+        sizes = [len(offsets) for k, offsets in enumerate(maxima.offsets) if k != target]
+        self.regions = replace(
+            regions, offsets=regions.offsets - np.repeat(np.broadcast_to(margins, len(sizes)), sizes)
+        )
         self.slope = domain.dual_norm(self.regions.differences)
 
     def nearest(self, X: np.ndarray) -> list[Outcome]:
-        """The nearest row in the closed regions, for each row of X."""
+        """The nearest row in the closed regions in which the class leads by the margins, for each row of X."""
         shortfall, bounds = self.regions.lower_bounds(X, self.domain)
         return [self._nearest(*values) for values in zip(X, shortfall, bounds)]
 

@@ -15,10 +15,11 @@ from ldep.model._decisions import (
     unfolded,
 )
 from ldep.model._fitted import FittedModel, Maxima, Missing, active_pieces
-from ldep.model._link import Link, fit_decisions, fit_slope, fit_votes, leads, own_link
+from ldep.model._link import ARGUMENTS, Link, fit_decisions, fit_slope, fit_votes, leads, own_link
 from ldep.model._sets import LARGEST_COVERAGE, SetLimits, check_coverage, class_scores
 
 __all__ = [
+    "ARGUMENTS",
     "LARGEST_COVERAGE",
     "OPEN_VOTES",
     "FittedModel",

@@ -1,12 +1,26 @@
 """Nearest rows under constraints: they hold, the class flips, and an independent program finds the same distance."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ldep.explain import make_domain
-from tests.support.fitted_models import model_of, random_model
+from ldep.model import Link
+from tests.support.fitted_models import (
+    model_of,
+    random_average,
+    random_class_votes,
+    random_model,
+    random_of_three_classes,
+)
 from tests.support.questions import random_question
 from tests.support.whole_program import distance_by_highs, program_of
+
+
+def rows_of(seed, n, n_features=3):
+    return np.random.default_rng(seed).normal(size=(n, n_features))
 
 
 def asked_distance(asked, answer):
@@ -128,3 +142,121 @@ def test_a_mistake_in_the_question_is_one_sentence(limits, message):
         SUM.counterfactual([[0.0, 0.0]], **limits)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def with_link(model, kind, slope=1.3):
+    """The model with probabilities."""
+    n_classes = model.model_.n_classes
+    intercepts = np.linspace(-0.2, 0.2, n_classes) if kind != "leads" else np.zeros(n_classes)
+    model.model_ = replace(model.model_, link=Link(kind, slope, intercepts))
+    return model
+
+
+LINKED = {
+    "identity": lambda seed: with_link(random_model(seed), "identity"),
+    "asinh": lambda seed: with_link(random_model(seed), "asinh"),
+    "log_odds": lambda seed: with_link(random_average(seed, n_features=3), "log_odds"),
+    "softmax": lambda seed: with_link(random_of_three_classes(seed), "softmax"),
+    "leads": lambda seed: with_link(random_of_three_classes(seed), "leads"),
+    "log_shares": lambda seed: random_class_votes(seed, n_features=3),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(LINKED))
+def test_an_answer_has_the_probability_and_no_sampled_row_below_the_bound_has(kind):
+    found = 0
+    for seed in range(3):
+        model = LINKED[kind](seed)
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(1, 3))
+        before = model.predict(x)[0]
+        answer = model.counterfactual(x, probability=0.7, bounds=(-4, 4), time_limit=10.0)
+        found += int(np.isfinite(answer.distance[0]))
+        if np.isfinite(answer.distance[0]):
+            (probability,) = model.model_.probabilities(model.model_.decision(np.asarray(answer.rows)))
+            assert probability[list(model.classes_).index(answer.target[0])] >= 0.7
+            assert answer.target[0] != before
+        Z = rng.uniform(-4, 4, size=(20_000, 3))
+        other = model.predict(Z) != before
+        sure = model.model_.probabilities(model.model_.decision(Z)).max(axis=1) >= 0.7
+        assert np.linalg.norm(Z - x, axis=1)[other & sure].min(initial=np.inf) >= answer.bound[0] * (1 - 1e-9)
+    assert found
+
+
+@pytest.mark.parametrize("kind", ["identity", "asinh"])
+def test_a_probability_of_two_classes_is_proven_and_met_exactly(kind):
+    model = LINKED[kind](2)
+    answer = model.counterfactual(rows_of(2, 6), probability=0.8)
+    assert answer.optimal.all()
+    found = np.isfinite(answer.distance)
+    probability = model.model_.probabilities(model.model_.decision(np.asarray(answer.rows)[found])).max(axis=1)
+    np.testing.assert_allclose(probability, 0.8, atol=1e-6)
+
+
+def test_a_row_of_the_class_may_still_lack_the_probability():
+    model = LINKED["identity"](2)
+    X = rows_of(2, 6)
+    own = model.predict(X)
+    answer = model.counterfactual(X, own, probability=0.95)
+    sure = model.model_.probabilities(model.model_.decision(X)).max(axis=1) >= 0.95
+    assert (answer.distance[sure] == 0).all()
+    assert (answer.distance[~sure] > 0).all()
+
+
+def test_a_margin_is_a_lead_of_the_decision_value():
+    model = random_model(1)
+    X = rows_of(1, 6)
+    answer = model.counterfactual(X, margin=0.5)
+    np.testing.assert_allclose(np.abs(model.decision_function(answer.rows)), 0.5, rtol=1e-6)
+
+
+def test_further_answers_keep_a_column_of_each_earlier_one_and_are_the_nearest_that_do():
+    model, X = random_model(3, n_features=4), rows_of(5, 3, 4)
+    answer = model.counterfactual(X, answers=3, bounds=(-4, 4))
+    assert answer.optimal.all()
+    for row, x in enumerate(X):
+        sets: list[set[str]] = []
+        for number in range(3 * row, 3 * row + 3):
+            ways = itertools.product(*sets) if sets else [()]
+            frozen = [model.counterfactual([x], frozen=set(way), bounds=(-4, 4)) for way in ways if len(set(way)) < 4]
+            best = min((float(one.distance[0]) for one in frozen), default=np.inf)
+            assert answer.distance[number] == pytest.approx(best)
+            sets.append({change.feature for change in answer.changes[number]})
+            if np.isinf(best):
+                break
+            assert not any(earlier <= sets[-1] for earlier in sets[:-1])
+    assert "answer 2" in str(answer)
+
+
+def test_a_menu_decides_about_every_set_of_columns():
+    model, x = random_model(6, n_features=4), rows_of(6, 1, 4)
+    names = [f"x{k}" for k in range(4)]
+    menu = model.menu(x, columns=2, bounds=(-3, 3), directions={"x0": "up"})
+    assert len(menu) == 4 + 6
+    for option in menu.options:
+        kept = [name for name in names if name not in option.columns]
+        expected = model.counterfactual(x, frozen=kept, bounds=(-3, 3), directions={"x0": "up"})
+        assert option.optimal
+        assert option.distance == pytest.approx(float(expected.distance[0]))
+        assert option.possible == bool(np.isfinite(expected.distance[0]))
+    assert {option.possible for option in menu.options} == {True, False}
+    assert "cannot, which is proven" in str(menu)
+
+
+@pytest.mark.parametrize("kind", ["single", "votes", "classes"])
+def test_every_row_of_a_box_flips_and_the_box_is_not_a_point(kind):
+    makers = {"single": random_model, "votes": random_average, "classes": random_class_votes}
+    grown = 0
+    for seed in range(4):
+        model = makers[kind](seed, n_features=3)
+        x = rows_of(seed, 1)
+        before = model.predict(x)[0]
+        answer = model.counterfactual(x, box=True, bounds=(-4, 4), time_limit=5.0)
+        if np.isinf(answer.distance[0]):
+            continue
+        low, high = answer.low[0], answer.high[0]
+        grown += int((high > low + 1e-3).any())
+        Z = np.random.default_rng(seed).uniform(low, high, size=(5000, 3))
+        corners = np.array(list(itertools.product(*zip(low, high))))
+        assert (model.predict(np.vstack([Z, corners])) != before).all()
+    assert grown >= 2
