@@ -90,7 +90,7 @@ def run_and_copy(project: Finished, commands: list[tuple[str, ...]], copy: Path)
 
 def written_files(folder: Path) -> list[str]:
     """Every file that a run has written, relative to the folder."""
-    sources = {"params.yaml", "dvc.yaml", "requirements.lock", ".gitignore", ".dvcignore", "scored.csv"}
+    sources = {"params.yaml", "dvc.yaml", ".gitignore", ".dvcignore", "scored.csv"}
     dvc_sources = {".dvc/config", ".dvc/.gitignore"}
     return [name for name in sorted(_files(folder)) if name not in sources | dvc_sources]
 

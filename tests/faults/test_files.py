@@ -37,7 +37,7 @@ class Readers:
 
 READERS = (
     Readers("data/own/*", (("ldep", "fetch"), SCORE), by_hand=True),
-    Readers("data/params.checked"),
+    Readers("data/decides/*"),
     Readers("data/raw/*", (("ldep", "impute"), ("ldep", "split"))),
     Readers("data/profile/*", (("ldep", "impute"), REPORT)),
     Readers("data/provenance/*", (TRAIN, REGISTER, REPORT)),
@@ -52,6 +52,7 @@ READERS = (
     Readers(".ldep/fits/fit.skops", (TRAIN,), without=("mlflow.db",), repair=(REGISTER,), in_dvc=False),
     Readers(".ldep/fits/*", (TRAIN, REGISTER), in_dvc=False),
     Readers(".ldep/built/*", (TRAIN, REGISTER), in_dvc=False),
+    Readers(".ldep/code.json", (("ldep", "check"),), in_dvc=False),
     Readers(".ldep/studies/*", (TRAIN, REGISTER), without=(".ldep/fits",), in_dvc=False),
     Readers(".ldep/signing.key", (("ldep", "keys"), REGISTER), repair=(REGISTER,), in_dvc=False),
     Readers("trusted-keys.json", (SCORE, REGISTER), by_hand=True),

@@ -25,7 +25,7 @@ from tests.support import killing, scale_project
 SIGNALS, BETWEEN_CHECKS = 100, 20
 PATIENCE = 50  # seconds for everything to end: ten times what an idle machine needs
 WRITTEN = (
-    "data/params.checked",
+    "data/decides",
     "data/raw",
     "data/imputed",
     "data/folds",

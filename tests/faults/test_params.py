@@ -81,7 +81,7 @@ def test_the_real_command_refuses_them_without_a_traceback(tmp_path, number):
     done = killing.run(tmp_path, "ldep", "check", seconds=60)
     assert "Traceback" not in done.stderr
     if done.returncode == 0:
-        assert (tmp_path / "data/params.checked").is_file()
+        assert (tmp_path / "data/decides").is_dir()
         return
     assert done.returncode == 1
     message = done.stderr[done.stderr.index("ldep check: ") :]

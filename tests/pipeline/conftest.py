@@ -99,7 +99,6 @@ COPIED = (
     ".dvc/.gitignore",
     ".dvcignore",
     "dvc.yaml",
-    "requirements.lock",
 )
 
 

@@ -1,7 +1,7 @@
 """One changed line of code, and what is computed again because of it: nothing that does not have to be.
 
-A line is added to a file in a copy of the project. Stages are those that DVC would run, by the dependencies in
-dvc.yaml. Keys are computed by the code of the copy: those of a fit of our model and of another one, of a study, and of
+A line is added to a file in a copy of the project. The code of the copy computes what decides the output of each
+stage, on which the stages of dvc.yaml depend, and the keys of a fit of our model and of another one, of a study, and of
 a registered version of our model.
 """
 
@@ -15,9 +15,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
 from ldep_pipeline.metrics.metric import Metric
 from tests.support.copies import on_path
@@ -36,6 +36,7 @@ import yaml
 import ldep, ldep_pipeline
 from ldep_pipeline.config import params
 from ldep_pipeline.execution import code_version, plan
+from ldep_pipeline.execution.deciding import STAGES, Deciding
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.registry import final_model
 
@@ -47,14 +48,16 @@ values = {**values, "models": ["ldep", "linear", "tuned"], "classifiers": {**val
 
 
 def keys():
-    for function in (code_version.room_digest, code_version.code_digest):
+    for function in (code_version.room_digest, code_version.code_digest, code_version.package_version):
         function.cache_clear()
     checked = params.check(values)
     made = plan.make(name, checked, load_training_data(name).partition)
     fits = [made.fits["ldep", 0].key, made.fits["linear", 0].key, made.studies["tuned", 0].key]
     loaded = params.load()
     trained = plan.make(name, loaded, load_training_data(name).partition, models=["ldep"])
-    return [*fits, final_model.plan(trained, loaded, Path()).key]
+    version = final_model.plan(trained, loaded, Path()).key
+    deciding = Deciding(None)
+    return {"keys": [*fits, version], "stages": {stage: deciding.of(stage, name, loaded) for stage in STAGES}}
 
 
 found = [keys()]
@@ -96,21 +99,22 @@ CHANGES = {
     "plotting": Change(module_of("ldep/plotting"), set(), set()),
     "export": Change(module_of("ldep/export"), set(), set()),
     "OpenAPI": Change(named("openapi.py"), set(), set()),
-    "the report": Change(module_of("pipeline/ldep_pipeline/report"), {"report"}, set()),
+    "the report": Change(module_of("pipeline/ldep_pipeline/report/sections"), {"report"}, set()),
+    "the look of the report": Change("pipeline/ldep_pipeline/report/page.css", {"report"}, set(), "p {color: black}"),
     "the check of params.yaml": Change("pipeline/ldep_pipeline/config/params.py", set(), set()),
     "tracking": Change(module_of("pipeline/ldep_pipeline/tracking"), set(), set()),
     "a solver": Change(module_of("ldep/solvers"), {"train", "register"}, {OURS, VERSION}),
-    "a text about a solver": Change(module_of("ldep/solvers"), {"train", "register"}, set(), TEXT),
+    "a text about a solver": Change(module_of("ldep/solvers"), set(), set(), TEXT),
     "the encoder of raw rows": Change(module_of("ldep/table"), DATA_STAGES, {VERSION}),
-    "a source of data": Change(module_of("pipeline/ldep_pipeline/data/sources"), DATA_STAGES, set()),
+    "a source of data": Change(module_of("pipeline/ldep_pipeline/data/sources"), {"fetch"}, set()),
     "a metric": Change(METRIC, {"train", "register", "report"}, EVERYTHING),
-    "a fit": Change("pipeline/ldep_pipeline/fitting/fit.py", {"split", "train", "register", "report"}, EVERYTHING),
+    "a fit": Change("pipeline/ldep_pipeline/fitting/fit.py", {"train", "register"}, EVERYTHING),
 }
 
 
 @pytest.fixture(scope="module")
-def keys(registered_project: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """The keys after each change, and under "" those without any."""
+def found(registered_project: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, dict[str, Any]]]:
+    """What decides the stages, and the keys, after each change; under "" those without any."""
     from tests.support import registered
 
     tree = tmp_path_factory.mktemp("tree")
@@ -127,20 +131,21 @@ def keys(registered_project: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    return {name: dict(zip(KEYS, values)) for name, values in zip(["", *CHANGES], found)}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_only_the_stages_that_it_concerns_run_again(name):
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-    place = Path(CHANGES[name].place)
-    assert CHANGES[name].stages == {
-        stage
-        for stage, entry in stages.items()
-        if any(place.is_relative_to(dependency) for dependency in entry.get("deps", []))
+    return {
+        name: {"keys": dict(zip(KEYS, values["keys"])), "stages": values["stages"]}
+        for name, values in zip(["", *CHANGES], found)
     }
 
 
+def different(name: str, kind: str, found: dict[str, dict[str, dict[str, Any]]]) -> set[str]:
+    return {item for item, value in found[name][kind].items() if value != found[""][kind][item]}
+
+
 @pytest.mark.parametrize("name", CHANGES)
-def test_only_the_keys_that_it_concerns_change(name, keys):
-    assert {key for key in KEYS if keys[name][key] != keys[""][key]} == CHANGES[name].keys
+def test_only_the_stages_that_it_concerns_run_again(name, found):
+    assert different(name, "stages", found) == CHANGES[name].stages
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_only_the_keys_that_it_concerns_change(name, found):
+    assert different(name, "keys", found) == CHANGES[name].keys

@@ -20,7 +20,6 @@ COPIED = (
     "pipeline",
     "ldep",
     "own_models",
-    "requirements.lock",
     ".dvc/config",
     ".dvc/.gitignore",
     ".dvcignore",

@@ -53,21 +53,36 @@ def source_digest(place: Path, without: tuple[str, ...] = ()) -> str:
     if not place.exists():
         raise FileNotFoundError(f"{place} has no code to make a digest of: it does not exist")
     if place.is_file():
-        return digest([(place.name, _meaning(place))])
+        return digest([(place.name, meaning(place.read_bytes()))])
     files = {path.relative_to(place): path for path in sorted(place.rglob("*.py"))}
-    return digest([(str(name), _meaning(path)) for name, path in files.items() if name.parts[0] not in without])
+    return digest(
+        [(str(name), meaning(path.read_bytes())) for name, path in files.items() if name.parts[0] not in without]
+    )
 
 
-def _meaning(path: Path) -> str:
-    """Digest of the syntax tree of a file, without the strings that stand alone: nobody can read their values."""
+def meaning(code: bytes) -> str:
+    """Digest of the syntax tree of a file, without the strings that stand alone: nobody can read their values.
+
+    It is the same in every version of Python that can read the file.
+    """
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(code)
     except (SyntaxError, ValueError):  # no Python of this version: nothing is known but its bytes
-        return file_digest(path)
+        return hashlib.sha256(code).hexdigest()
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED):
             node.body = [statement for statement in node.body if not _is_text(statement)]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return hashlib.sha256(_written(tree).encode()).hexdigest()
+
+
+def _written(value: Any) -> str:
+    """A syntax tree as text. What is empty is left out: later versions of Python add fields that are mostly empty."""
+    if isinstance(value, ast.Constant):
+        return f"Constant({value.value!r})"
+    if isinstance(value, ast.AST):
+        fields = [f"{name}={_written(field)}" for name, field in ast.iter_fields(value) if field not in (None, [])]
+        return f"{type(value).__name__}({','.join(fields)})"
+    return f"[{','.join(map(_written, value))}]" if isinstance(value, list) else repr(value)
 
 
 def _is_text(statement: ast.stmt) -> bool:

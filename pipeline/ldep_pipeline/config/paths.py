@@ -8,7 +8,7 @@ from ldep_pipeline.data.settings import DATA, OWN, encoder, folds, imputed, prof
 
 PARAMS = Path("params.yaml")
 TRUSTED_KEYS = Path("trusted-keys.json")  # the public keys that verify registered models; git tracks it
-CHECKED = DATA / "params.checked"
+DECIDES = DATA / "decides"  # what decides the output of each stage, by stage and data set
 OWN_MODELS = Path("own_models")  # the folder that DVC watches for the user's own classes
 REPORTS = Path("reports")
 RESULTS = Path("results")
@@ -20,6 +20,7 @@ REGISTRY = Path("registry")  # the decision about the final model of each data s
 REPORT = Path("report")
 STATE = Path(".ldep")  # tracked by neither git nor DVC: work that can be computed again
 FITS = STATE / "fits"
+KNOWN_CODE = STATE / "code.json"  # code that was read before, by its content
 BUILT = STATE / "built"  # which models have been built before
 LOCKS = STATE / "locks"
 ANSWERED = STATE / "answered"  # the tracking stores that have answered before

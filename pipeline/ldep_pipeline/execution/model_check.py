@@ -6,10 +6,7 @@ afterwards builds only what is new, because somebody has edited params.yaml or a
 
 from __future__ import annotations
 
-import logging
 import reprlib
-import sys
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import is_classifier
@@ -20,14 +17,11 @@ from ldep.solvers import check_options
 from ldep_pipeline.common.digests import digest
 from ldep_pipeline.common.errors import UserError, nearest, short
 from ldep_pipeline.compat.sklearn_validation import check_parameters
-from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
-from ldep_pipeline.execution.code_version import code_digest
+from ldep_pipeline.execution.code_version import code_digest, find_own_models
 from ldep_pipeline.execution.store import Store
-from ldep_pipeline.fitting.models import ModelError, build, classes, settings_for
-from ldep_pipeline.fitting.specs import Space
-
-log = logging.getLogger(__name__)
+from ldep_pipeline.fitting.models import ModelError, build, settings_for
+from ldep_pipeline.fitting.specs import Space, classes
 
 
 def check_models(params: Params, store: Store | None = None) -> None:
@@ -37,13 +31,10 @@ def check_models(params: Params, store: Store | None = None) -> None:
     """
     if not params.models:
         raise UserError("params.yaml: models: the list is empty; name some of classifiers.")
-    own_models = str(paths.OWN_MODELS.resolve())
-    if paths.OWN_MODELS.is_dir() and own_models not in sys.path:
-        sys.path.append(own_models)
+    find_own_models()
     for name in params.models:
         if store is None or not _was_built(name, params, store):
             _check(name, params)
-            _warn_of_unwatched_code(name, params)
             if store is not None:
                 store.put(_key(name, params), {"model": name})
 
@@ -79,22 +70,6 @@ def _check(name: str, params: Params) -> None:
             if not _inside(value, entry.search[parameter]):
                 shown = f"{parameter} = {reprlib.repr(value)}"
                 raise UserError(f"params.yaml: {where}.first.{number}: {shown} is not in its search space.")
-
-
-def _warn_of_unwatched_code(name: str, params: Params) -> None:
-    """`dvc repro` notices changes of the project, and of installed packages by the lock; of nothing else."""
-    watched = (Path(ldep.__file__).parent, paths.OWN_MODELS.resolve())
-    for class_path in classes(params.classifiers[name]):
-        module = sys.modules[class_path.rpartition(".")[0]]
-        file = Path(module.__file__ or ldep.__file__).resolve()
-        installed = {"site-packages", "dist-packages"} & set(file.parts)
-        if not installed and not any(file.is_relative_to(folder) for folder in watched):
-            log.warning(
-                "classifiers.%s: `dvc repro` does not notice changes of %s; put it into %s/.",
-                name,
-                file,
-                paths.OWN_MODELS,
-            )
 
 
 def _try(where: str, path: str, settings: dict[str, Any]) -> Any:

@@ -16,8 +16,8 @@ from ldep_pipeline.execution.code_version import code_digest
 from ldep_pipeline.execution.results import input_digests, settings_digest
 from ldep_pipeline.execution.store import Store
 from ldep_pipeline.fitting.fit import FitTask
-from ldep_pipeline.fitting.models import classes, derive_seed
-from ldep_pipeline.fitting.specs import Classifier
+from ldep_pipeline.fitting.models import derive_seed
+from ldep_pipeline.fitting.specs import Classifier, classes
 from ldep_pipeline.fitting.study import StudyTask
 from ldep_pipeline.fitting.training_data import Partition
 from ldep_pipeline.metrics import evaluation

@@ -25,11 +25,10 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ldep.estimators import LinearLDEP
-from ldep_pipeline.fitting.specs import Classifier, Impute, Space, estimated_seconds, takes
+from ldep_pipeline.fitting.specs import Classifier, Impute, Space, estimated_seconds, is_nested, takes
 from ldep_pipeline.fitting.training_data import Partition
 
 COMPARED = 200  # rows on which a linear model and its other form are compared
-NESTED = {"class", "params"}
 LINEAR = ("LogisticRegression", "LinearSVC", "RidgeClassifier", "SGDClassifier", "LinearDiscriminantAnalysis")
 INNER_FOLDS = 5  # scikit-learn's number where `cv` is None
 
@@ -76,30 +75,9 @@ def build(path: str, params: dict[str, Any]) -> Any:
 
 
 def _value(value: Any) -> Any:
-    if _is_nested(value):
+    if is_nested(value):
         return build(value["class"], value.get("params") or {})
     return [_value(item) for item in value] if isinstance(value, list) else value
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("class"), str) and set(value) <= NESTED
-
-
-def classes(entry: Classifier) -> list[str]:
-    """Every class that a model may be built of: its own, and those inside its parameters."""
-    mappings = [entry.params, entry.while_tuning, *entry.first, entry.budget.instead if entry.budget else {}]
-    values = [value for mapping in mappings for value in mapping.values()]
-    choices = [space.choices for space in entry.search.values()]
-    return sorted({entry.class_, *_nested([*values, *choices])})
-
-
-def _nested(value: Any) -> Iterator[str]:
-    if _is_nested(value):
-        yield value["class"]
-        yield from _nested(list((value.get("params") or {}).values()))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _nested(item)
 
 
 def settings_for(

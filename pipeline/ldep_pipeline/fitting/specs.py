@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -31,6 +31,7 @@ STEP, STEP_ROW, PAIR_STEP, RANKED_PAIR = 2.5e-5, 4e-9, 4.5e-4, 1e-4
 
 
 EXACT = ("ccp", "dccp")
+NESTED = {"class", "params"}
 
 
 def ccp_seconds(rows: int, features: int, r1: int, r2: int) -> float:
@@ -194,6 +195,28 @@ class Classifier(Section):
                 reason = "has no value for" if name in self.search else "sets what `search` does not have:"
                 raise ValueError(f"first.{number} {reason} {reprlib.repr(name)}")
         return self
+
+
+def is_nested(value: Any) -> bool:
+    """Whether the value of a parameter is an estimator: {class: ..., params: ...}."""
+    return isinstance(value, dict) and isinstance(value.get("class"), str) and set(value) <= NESTED
+
+
+def classes(entry: Classifier) -> list[str]:
+    """Every class that a model may be built of: its own, and those inside its parameters."""
+    mappings = [entry.params, entry.while_tuning, *entry.first, entry.budget.instead if entry.budget else {}]
+    values = [value for mapping in mappings for value in mapping.values()]
+    choices = [space.choices for space in entry.search.values()]
+    return sorted({entry.class_, *_nested([*values, *choices])})
+
+
+def _nested(value: Any) -> Iterator[str]:
+    if is_nested(value):
+        yield value["class"]
+        yield from _nested(list((value.get("params") or {}).values()))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _nested(item)
 
 
 def _metric(name: str) -> str:

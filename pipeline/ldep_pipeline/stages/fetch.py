@@ -25,7 +25,7 @@ def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = path
     """
     if name in own_data:
         frame, provenance, column, found = own_file.fetch(name, own_data[name])
-        _report(name, own_data[name].path, found)
+        _report(name, found)
     else:
         frame, provenance = sources.fetch(catalogue.entry(name), data)
         column, found = None, profile(frame, None)
@@ -48,10 +48,7 @@ def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = path
     return provenance
 
 
-def _report(name: str, path: str, found: Profile) -> None:
-    if paths.OWN.resolve() not in Path(path).resolve().parents:
-        hint = f"After a change of {path} run `dvc repro -f fetch@{name}`, or move it there."
-        log.warning("%s: DVC watches only %s/. %s", name, paths.OWN, hint)
+def _report(name: str, found: Profile) -> None:
     for warning in found.warnings()[:MOST_WARNINGS]:
         log.warning("%s: %s", name, warning)
     if found.dropped:

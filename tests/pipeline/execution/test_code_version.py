@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 from ldep_pipeline.execution import code_version
+
+
+def clear() -> None:
+    for function in (code_version.code_digest, code_version.package_version):
+        function.cache_clear()
 
 
 def test_an_installed_package_counts_by_the_version_of_its_distribution(tmp_path, monkeypatch):
@@ -21,12 +25,11 @@ def test_an_installed_package_counts_by_the_version_of_its_distribution(tmp_path
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: demo-model\nVersion: {version}\n")
         (info / "top_level.txt").write_text("demo_model\n")
         importlib.invalidate_caches()
-        code_version.code_digest.cache_clear()
+        clear()
         keys.append(code_version.code_digest("demo_model.Model"))
         for path in info.iterdir():
             path.unlink()
         info.rmdir()
-    monkeypatch.delitem(sys.modules, "demo_model")
     assert keys[0] != keys[1]
 
 
@@ -38,7 +41,6 @@ def test_a_folder_without_an_init_file_counts_by_its_content(tmp_path, monkeypat
     for text in ("class Model: ...\n", "class Model:\n    size = 1\n"):
         module.write_text(text)
         importlib.invalidate_caches()
-        code_version.code_digest.cache_clear()
+        clear()
         keys.append(code_version.code_digest("loose_models.one.Model"))
-    monkeypatch.delitem(sys.modules, "loose_models")
     assert keys[0] != keys[1]

@@ -73,6 +73,7 @@ def test_an_edited_class_is_built_again(root, built):
                 counts.append(len(built))
             module.write_text(module.read_text() + "SIZE = 1\n")
             code_version.code_digest.cache_clear()
+            code_version.package_version.cache_clear()
             importlib.invalidate_caches()
     finally:
         sys.modules.pop("mine_only", None)

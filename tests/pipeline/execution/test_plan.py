@@ -33,9 +33,11 @@ def edited(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(root)
     importlib.invalidate_caches()
     code_version.code_digest.cache_clear()
+    code_version.package_version.cache_clear()
     yield path
     sys.modules.pop("edited", None)
     code_version.code_digest.cache_clear()
+    code_version.package_version.cache_clear()
 
 
 def key(**entry: Any) -> str:
@@ -59,9 +61,11 @@ def test_the_code_of_a_class_inside_the_parameters_counts(edited, entry):
     assert key(**entry) == before
     edited.write_text(edited.read_text() + "# a comment\n")
     code_version.code_digest.cache_clear()
+    code_version.package_version.cache_clear()
     assert key(**entry) == before
     edited.write_text(edited.read_text() + "CHANGED = 1\n")
     code_version.code_digest.cache_clear()
+    code_version.package_version.cache_clear()
     assert key(**entry) != before
 
 

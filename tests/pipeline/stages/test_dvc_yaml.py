@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,10 @@ def dvc(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+def ran(output: str) -> list[str]:
+    return re.findall(r"Running stage '(.+)'", output)
+
+
 def test_repro_once_then_nothing_then_only_what_changed(dvc_project):
     first = dvc(dvc_project, "repro", "impute", "split")
     for stage in ("fetch@haberman", "fetch@mine", "impute", "split"):
@@ -39,15 +44,14 @@ def test_repro_once_then_nothing_then_only_what_changed(dvc_project):
         assert (dvc_project / f"data/imputed/{name}.parquet").is_file()
         assert (dvc_project / f"data/folds/{name}.csv").is_file()
 
-    assert "Running stage" not in dvc(dvc_project, "repro", "impute", "split")
+    assert ran(dvc(dvc_project, "repro", "impute", "split")) == ["check"]
 
     haberman = (dvc_project / "data/imputed/haberman.parquet").read_bytes()
     mine = (dvc_project / "data/imputed/mine.parquet").read_bytes()
     with (dvc_project / "data/own/my.csv").open("a") as file:
         file.write("99,a\n")
     again = dvc(dvc_project, "repro", "impute")
-    assert "Running stage 'fetch@mine'" in again
-    assert "Running stage 'impute'" in again
+    assert ran(again) == ["check", "fetch@mine", "impute"]
     assert (dvc_project / "data/imputed/mine.parquet").read_bytes() != mine
     assert (dvc_project / "data/imputed/haberman.parquet").read_bytes() == haberman
 
