@@ -57,7 +57,11 @@ def test_the_drawing_of_the_stages_is_that_of_dvc_yaml():
 def direct_dependencies() -> dict[str, set[str]]:
     """For each stage of dvc.yaml the stages that write a file, or into a folder, that it depends on."""
     stages = yaml.safe_load((pages.ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-    written = {name: list(stage["outs"]) for name, stage in stages.items()}
+    # An output is a path, or a mapping from its path to its options.
+    written = {
+        name: [path for entry in stage["outs"] for path in (entry if isinstance(entry, dict) else [entry])]
+        for name, stage in stages.items()
+    }
     return {
         name: {
             other

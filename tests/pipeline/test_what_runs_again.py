@@ -48,8 +48,8 @@ values = {**values, "models": ["ldep", "linear", "tuned"], "classifiers": {**val
 
 
 def keys():
-    for function in (code_version.room_digest, code_version.code_digest, code_version.package_version):
-        function.cache_clear()
+    for name in ("room_digest", "library_digest", "code_digest", "package_version"):
+        getattr(code_version, name).cache_clear()
     checked = params.check(values)
     made = plan.make(name, checked, load_training_data(name).partition)
     fits = [made.fits["ldep", 0].key, made.fits["linear", 0].key, made.studies["tuned", 0].key]

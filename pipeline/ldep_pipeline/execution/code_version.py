@@ -36,7 +36,7 @@ def room_digest(*rooms: str) -> str:
 @cache
 def library_digest(*packages: str) -> str:
     """Digest of the code in some packages of ldep."""
-    folder = Path(ldep.__file__).parent
+    folder = package_folder(LIBRARY)
     return digest([source_digest(folder / package) for package in packages])
 
 
