@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldep_pipeline.data.tables import Layout
+    from ldep_pipeline.registry.origin import Origin
 
 
 @dataclass(frozen=True)
@@ -30,21 +35,30 @@ def add_model_address(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL_URI", help="models:/NAME@ALIAS, models:/NAME/VERSION, or a folder")
 
 
-def add_layout(
-    parser: ArgumentParser, delimiter: str | None = None, decimal: str | None = None, encoding: str | None = None
-) -> None:
-    """How a file of rows is written; what has no default is guessed."""
-    shown = [value or "guessed" for value in (delimiter, decimal, encoding)]
+def add_layout(parser: ArgumentParser, default: str = "guessed") -> None:
+    """How a file of rows is written; `default` says what is taken where nothing is given."""
     parser.add_argument(
         "--delimiter",
         type=_delimiter,
-        default=delimiter,
-        help=rf"between the cells of a .csv file; \t is a tab (default: {shown[0]})",
+        help=rf"between the cells of a .csv file; \t is a tab (default: {default})",
     )
-    parser.add_argument(
-        "--decimal", default=decimal, help=f"decimal sign of the numbers in a .csv file (default: {shown[1]})"
-    )
-    parser.add_argument("--encoding", default=encoding, help=f"encoding of a .csv or .arff file (default: {shown[2]})")
+    parser.add_argument("--decimal", help=f"decimal sign of the numbers in a .csv file (default: {default})")
+    parser.add_argument("--encoding", help=f"encoding of a .csv or .arff file (default: {default})")
+
+
+AS_TRAINED = "as in the file of training, or guessed if that was none"
+
+
+def chosen_layout(source: Path, options: Mapping[str, Any], origin: Origin | None) -> Layout:
+    """How a file is read: as the options say, else as the file that a model was trained on, else by a guess.
+
+    The guess is the one of `ldep new`.
+    """
+    from ldep_pipeline.data.tables import csv_table  # `ldep --help` needs no table
+
+    known = origin.layout() if origin is not None else None
+    given = {name: options[name] for name in ("delimiter", "decimal", "encoding") if options.get(name) is not None}
+    return replace(known or csv_table.guess_layout(source), **given)
 
 
 def positive_integer(text: str) -> int:

@@ -47,6 +47,7 @@ OTHER_COMMANDS = (
     Command("score", "score", "score a file of raw rows with a registered model"),
     Command("serve", "serve", "serve the champion of a data set over HTTP, with a curl command to try it"),
     Command("ui", "serve", "open MLflow's UI on the runs, grouped by data set; print its address"),
+    Command("evaluate", "evaluate", "measure a registered model on what really happened, against what was promised"),
     Command("history", "history", "list what was registered, promoted and rolled back, when, by whom and why"),
     Command("rollback", "history", "make an earlier version of a registered model the champion again"),
     Command("keys", "keys", "show, rotate, revoke or trust the keys that sign registered models"),

@@ -9,7 +9,7 @@ import logging
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +22,12 @@ import pyarrow.parquet
 from tqdm import tqdm
 
 from ldep.table import CellError
-from ldep_pipeline.commands import CommandLine, add_layout, add_model_address, drift
+from ldep_pipeline.commands import AS_TRAINED, CommandLine, add_layout, add_model_address, chosen_layout, drift
 from ldep_pipeline.commands.drift import ColumnDrift, DriftCheck
-from ldep_pipeline.common.errors import UserError, short
+from ldep_pipeline.common.errors import UserError, listed, short
 from ldep_pipeline.common.files import replacing, write_json
-from ldep_pipeline.data.tables import Layout, Table, open_table
+from ldep_pipeline.data.tables import Table, open_table
+from ldep_pipeline.data.tables.csv_table import CsvTable
 from ldep_pipeline.registry import download
 from ldep_pipeline.report import renderers
 from ldep_pipeline.server import request_log
@@ -34,6 +35,7 @@ from ldep_pipeline.serving.served_model import Report, ServedModel, columns_by_r
 
 log = logging.getLogger(__name__)
 TARGETS = (".csv", ".parquet")
+ALL = "all"  # --keep
 Write = Callable[[pa.Table], None]
 MOST_WORDS = 10  # of a text, in an explanation
 MOVED = 3  # the exit code if a column moved
@@ -56,6 +58,13 @@ def add_score(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
     parser.add_argument(
+        "--keep",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of IN to write in front of the answers, such as an id; `--keep all` keeps every column",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="stop at the first value that the model would take as missing"
     )
     parser.add_argument(
@@ -67,7 +76,7 @@ def add_score(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="with --check: also write the comparison to this file"
     )
-    add_layout(parser, delimiter=",", decimal=".", encoding="utf-8")
+    add_layout(parser, AS_TRAINED)
 
 
 def score(args: Namespace) -> int:
@@ -75,10 +84,12 @@ def score(args: Namespace) -> int:
         raise UserError("name the file to write (OUT), or add --check to compare the rows with those of training.")
     if args.json is not None and not args.check:
         raise UserError("--json writes the comparison of --check; add --check.")
-    layout = Layout(args.delimiter, args.decimal, args.encoding)
+    if args.keep and args.target is None:
+        raise UserError("--keep copies columns into the file of the answers; name that file (OUT).")
     if args.target is not None:
-        run(args.model, args.source, args.target, explain=args.explain, strict=args.strict, layout=layout)
-    return MOVED if args.check and check_drift(args.model, args.source, args.json, layout=layout) else 0
+        options = {"explain": args.explain, "strict": args.strict, "keep": args.keep}
+        run(args.model, args.source, args.target, **options, layout=vars(args))
+    return MOVED if args.check and check_drift(args.model, args.source, args.json, layout=vars(args)) else 0
 
 
 def run(
@@ -88,48 +99,95 @@ def run(
     *,
     explain: bool = False,
     strict: bool = False,
+    keep: Sequence[str] = (),
+    layout: Mapping[str, Any] | None = None,
     root: Path = Path(),
-    layout: Layout | None = None,
 ) -> int:
     """Write the class, decision value and probability of each row, in the order of the rows; return their number.
 
-    A column names the values that were taken as missing. With `strict` such a value is an error.
+    A column names the values that were taken as missing. With `strict` such a value is an error. `keep` names columns
+    of the file that are written in front of the answers, or is ["all"]. `layout` has the options that say how the file
+    is written.
     """
     if target.suffix not in TARGETS:
         raise UserError(f"{target}: the answers are written as .csv or .parquet.")
     if target.exists() and source.exists() and target.samefile(source):
         raise UserError(f"{target} is the input file, and would be overwritten; name another file for the answers.")
-    model = download.load(uri, root)
+    opened = download.open_model(uri, root)
+    model = opened.model
     if explain and not hasattr(model.model, "explain"):
         raise UserError(f"{type(model.model).__name__} has no exact explanation; leave --explain out.")
-    rows = open_table(source, layout, known=model.encoder.columns_)
+    rows = open_table(source, chosen_layout(source, layout or {}, opened.origin), known=model.encoder.columns_)
+    kept = rows.columns if list(keep) == [ALL] else list(dict.fromkeys(keep))
+    rows.require(kept)
+    _check_names(kept, table(model, None, explain)[0].column_names, source)
     began, done, unknown = time.monotonic(), 0, Counter[str]()
     with replacing(target) as part, _writer(part, target.suffix) as write, tqdm(unit=" rows", disable=None) as bar:
         # One batch is scored while the previous one is written, so at most three are in memory.
         with ThreadPoolExecutor(1) as writing_thread:
             writing: Future[None] | None = None
-            for piece in _pieces(rows, model):
+            for piece in _pieces(rows, model, kept):
                 answers, report = _answers(model, rows, piece, explain, strict, done)
                 unknown.update({name: len(unknown_rows) for name, unknown_rows in report.items()})
                 if writing is not None:
                     writing.result()
-                writing = writing_thread.submit(write, answers)
+                writing = writing_thread.submit(write, _with_kept(piece, kept, answers))
                 done += len(piece)
                 bar.update(len(piece))
             if writing is not None:
                 writing.result()
         if not done:  # the columns of an empty table are still its columns
-            write(table(model, None, explain)[0])
+            write(
+                _with_kept(
+                    pa.table({name: pa.array([], pa.string()) for name in kept}), kept, table(model, None, explain)[0]
+                )
+            )
     seconds = time.monotonic() - began
-    log.info("%s: %d rows in %.1f s, %.0f per second.", target, done, seconds, done / max(seconds, 1e-9))
+    version = "" if opened.version is None else f", by version {opened.version} of the model"
+    log.info("%s: %d rows in %.1f s, %.0f per second%s.", target, done, seconds, done / max(seconds, 1e-9), version)
+    _say_what_was_read(rows, model, kept)
     if unknown:
         shown = ", ".join(f"{name} ({count})" for name, count in unknown.most_common())
         log.warning("%s: unknown values were taken as missing, in cells of: %s.", source, shown)
     return done
 
 
-def _pieces(rows: Table, model: ServedModel) -> Iterator[pa.Table]:
-    return rows.pieces(model.encoder.columns_, model.encoder.numeric_columns)
+def _check_names(kept: Sequence[str], answers: Sequence[str], source: Path) -> None:
+    for name in kept:
+        if name in answers:
+            raise UserError(
+                f"{source}: the column '{short(name)}' cannot be kept, because a column of the answers has this name; "
+                "list the columns to keep without it, or rename it."
+            )
+
+
+def _with_kept(piece: pa.Table, kept: Sequence[str], answers: pa.Table) -> pa.Table:
+    """The answers, behind the kept columns of the rows."""
+    for place, name in enumerate(kept):
+        column = piece.column(name)
+        is_text = pa.types.is_dictionary(column.type)
+        answers = answers.add_column(place, name, column.cast(pa.string()) if is_text else column)
+    return answers
+
+
+def _say_what_was_read(rows: Table, model: ServedModel, kept: Sequence[str]) -> None:
+    used = model.encoder.columns_
+    ignored = [name for name in rows.columns if name not in set(used) | set(kept)]
+    parts = [f"{len(used)} columns used", f"{len(ignored)} ignored" + (f" ({listed(ignored)})" if ignored else "")]
+    if kept:
+        parts.append(f"{len(kept)} kept")
+    if isinstance(rows, CsvTable):
+        parts.append(
+            f"read with the delimiter {rows.layout.delimiter!r} and the decimal sign {rows.layout.decimal!r}, as "
+            f"{rows.layout.encoding}"
+        )
+    log.info("%s: %s.", rows.path, "; ".join(parts))
+
+
+def _pieces(rows: Table, model: ServedModel, kept: Sequence[str] = ()) -> Iterator[pa.Table]:
+    """The columns of the model, and those to keep. A column that is kept is read as it is written."""
+    columns = list(dict.fromkeys([*model.encoder.columns_, *kept]))
+    return rows.pieces(columns, set(model.encoder.numeric_columns) - set(kept))
 
 
 def _answers(
@@ -148,7 +206,7 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool, strict: boo
     """Return the answers for some rows, one column per kind of answer, and the values that were taken as missing."""
     X, report = np.empty((0, len(model.columns))), Report()
     if piece is not None:
-        frame = piece.to_pandas()
+        frame = piece.select(model.encoder.columns_).to_pandas()
         X, report = model.read(frame)
         if strict:
             refuse(frame, report)
@@ -198,7 +256,8 @@ def _column_names(report: Report, count: int) -> pa.Array:
 
 def _plain(rows: pa.Table) -> pa.Table:
     """Answers for a CSV file, which takes no dictionaries."""
-    return rows.set_column(0, "class", rows.column(0).cast(pa.string()))
+    place = rows.column_names.index("class")
+    return rows.set_column(place, "class", rows.column(place).cast(pa.string()))
 
 
 @contextmanager
@@ -224,19 +283,19 @@ def _writer(part: Path, suffix: str) -> Iterator[Write]:
 
 
 def check_drift(
-    uri: str, source: Path, out: Path | None = None, root: Path = Path(), layout: Layout | None = None
+    uri: str, source: Path, out: Path | None = None, root: Path = Path(), layout: Mapping[str, Any] | None = None
 ) -> list[ColumnDrift]:
     """Print the comparison, write it as JSON if `out` is given, and return the columns that moved."""
-    with download.checked_copy(uri, root) as folder:
-        model = download.load(str(folder))
-        profile = download.training_profile(uri, folder)
+    opened = download.open_model(uri, root)
+    model, profile = opened.model, opened.profile
     if profile is None:
         raise UserError(f"{uri} has no training profile; `ldep register` stores one with each new version.")
     check = DriftCheck(model.encoder, profile)
     if source.suffix == request_log.SUFFIX:
         _add_log(check, source, model)
     else:
-        _add_file(check, open_table(source, layout, known=model.encoder.columns_), model)
+        written = chosen_layout(source, layout or {}, opened.origin)
+        _add_file(check, open_table(source, written, known=model.encoder.columns_), model)
     if not check.rows:
         raise UserError(f"{source}: there are no rows to compare.")
     result = check.result()

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
@@ -19,6 +20,7 @@ from mlflow.exceptions import MlflowException
 from ldep_pipeline.common.errors import LONGEST, UserError, first_line, masked
 from ldep_pipeline.config import paths
 from ldep_pipeline.registry import keys, signatures
+from ldep_pipeline.registry.origin import Origin
 from ldep_pipeline.registry.signatures import Untrusted
 from ldep_pipeline.serving import mlflow_folder, served_model
 from ldep_pipeline.serving.training_profile import TrainingProfile
@@ -37,15 +39,33 @@ def name_of(dataset: str) -> str:
     return f"{PREFIX}{dataset}"
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A loaded model, and what its folder says of its origin and of the rows of training, if it does.
+
+    `version` is its number; None for a folder.
+    """
+
+    model: served_model.ServedModel
+    version: str | None
+    origin: Origin | None
+    profile: TrainingProfile | None
+
+
 def load(uri: str, root: Path = Path()) -> served_model.ServedModel:
     """The model of a models:/ address or of a folder; UserError says why it is not loaded."""
-    with checked_copy(uri, root) as folder:
+    return open_model(uri, root).model
+
+
+def open_model(uri: str, root: Path = Path()) -> Opened:
+    """The same, with the files beside the model."""
+    with _copy(uri, root) as (folder, version):
         data = folder / mlflow_folder.DATA
         if not (data / served_model.PIPELINE).is_file():
             raise UserError(f"{uri} was not made by `ldep register`: {data} is missing.")
         try:
-            return served_model.load(data)
-        except served_model.UnusableModel as error:
+            return Opened(served_model.load(data), version, Origin.load(data), TrainingProfile.load(data))
+        except ValueError as error:
             raise UserError(f"{uri} is not loaded: {error}") from None
 
 
@@ -55,8 +75,15 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
 
     For a models:/ address it is a private copy that has been checked. A folder of the user's is taken as it is.
     """
+    with _copy(uri, root) as (folder, _):
+        yield folder
+
+
+@contextmanager
+def _copy(uri: str, root: Path) -> Iterator[tuple[Path, str | None]]:
+    """The folder, and the number of the version; None for a folder of the user's."""
     if Path(uri).is_dir():
-        yield Path(uri)
+        yield Path(uri), None
         return
     address = ADDRESS.fullmatch(uri)
     if address is None:
@@ -92,7 +119,7 @@ def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
                     raise UserError(f"there is no model {uri}: {refused}.") from None
                 raise UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.") from None
             raise UserError(f"{uri} cannot be read from {masked(store)}: {reason}.") from None
-        yield folder
+        yield folder, str(version.version)
 
 
 def training_profile(uri: str, folder: Path) -> TrainingProfile | None:

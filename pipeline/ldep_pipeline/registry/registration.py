@@ -32,6 +32,7 @@ from ldep_pipeline.metrics.metric import METRICS
 from ldep_pipeline.registry import final_model, history, promotion, versions
 from ldep_pipeline.registry.final_model import FinalModel
 from ldep_pipeline.registry.history import Event
+from ldep_pipeline.registry.origin import Origin
 from ldep_pipeline.registry.promotion import Again, Measured, PromotionRule
 from ldep_pipeline.registry.selection import Selection
 from ldep_pipeline.registry.skill import standard_error
@@ -109,10 +110,11 @@ class _Registration:
 
     def _add(self, run_id: str | None) -> str:
         fitted = final_model.fit(self.work, self.params, self.registry.root)
+        data = load_training_data(self.work.dataset, self.registry.root / paths.DATA)
+        origin = Origin.of(data, self.selected, self.params.own_data.get(self.work.dataset), self.params)
+        key, ship_code = self.work.key, self.params.register_.ship_code
         try:
-            return self.registry.add(
-                fitted, self.work.key, self.selected.metrics, run_id, self.params.register_.ship_code
-            )
+            return self.registry.add(fitted, origin, key, self.selected.metrics, run_id, ship_code)
         except ValueError as error:
             raise UserError(
                 f"{self.work.dataset}: {self.work.model} cannot be stored without a pickle: {error}; "

@@ -28,6 +28,8 @@ class Selection:
     ranking: dict[str, float]
     values: np.ndarray
     """Its value of the metric that decides, on each fold."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """The standard error of the mean of each of its metrics; infinite for a single fold."""
     skills: Mapping[str, Skill] = field(default_factory=dict)
     """How each candidate compares with guessing."""
     others: Sequence[Selection] = ()
@@ -86,7 +88,8 @@ def select(dataset: str, table: pd.DataFrame, params: Params, data: TrainingData
     order = _preferred(skilled, by_fold, params, data)
 
     def selection(model: str, others: Sequence[Selection] = ()) -> Selection:
-        return Selection(model, means[model], ranking, by_fold[model], skills, others)
+        errors = {name: standard_error(_by_fold(rows[model], name), data) for name in means[model]}
+        return Selection(model, means[model], ranking, by_fold[model], errors, skills, others)
 
     if not order:
         varying = [model for model in ranking if (rows[model]["status"] == "ok").all()]

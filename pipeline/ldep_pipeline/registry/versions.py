@@ -26,6 +26,7 @@ from ldep_pipeline.tracking.runs import DATASET, KEY, MODEL, OWNER, WINNER, YES
 
 if TYPE_CHECKING:
     from ldep_pipeline.registry.final_model import Fitted
+    from ldep_pipeline.registry.origin import Origin
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 # Tags of a version.
@@ -93,7 +94,13 @@ class Registry:
         history.record(self.client, self.name, event)
 
     def add(
-        self, fitted: Fitted, key: str, metrics: dict[str, float], run_id: str | None, ship_code: bool = False
+        self,
+        fitted: Fitted,
+        origin: Origin,
+        key: str,
+        metrics: dict[str, float],
+        run_id: str | None,
+        ship_code: bool = False,
     ) -> str:
         """Store the model, signed, and create its version; return its number."""
         self._ensure_registered_model()
@@ -112,6 +119,7 @@ class Registry:
                 model_id=model_id,
                 ship_code=ship_code,
             )
+            origin.save(folder / mlflow_folder.DATA)
             signatures.sign(folder, self.name, model_id, keys.signing_key(self.root))
             self.client.log_model_artifacts(model_id, str(folder))
         self.client.finalize_logged_model(model_id, LoggedModelStatus.READY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from ldep_pipeline.commands import score
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.data import tables
-from ldep_pipeline.data.tables import Layout, typed_tables
+from ldep_pipeline.data.tables import typed_tables
 from ldep_pipeline.registry import download
 from tests.support import registered
 
@@ -29,7 +30,7 @@ def frame() -> pd.DataFrame:
 
 
 def scored(
-    project: Path, source: Path, target: Path, uri: str = URI, layout: Layout | None = None, **options: bool
+    project: Path, source: Path, target: Path, uri: str = URI, layout: dict[str, str] | None = None, **options: Any
 ) -> pd.DataFrame:
     score.run(uri, source, target, root=project, layout=layout, **options)
     return pd.read_csv(target) if target.suffix == ".csv" else pd.read_parquet(target)
@@ -136,13 +137,57 @@ def test_a_file_is_scored_with_the_layout_it_was_trained_with(registered_project
     expected = scored(registered_project, tmp_path / "in.parquet", tmp_path / "expected.parquet")
     text = frame.drop(columns="sold").to_csv(index=False, sep=";", decimal=",", lineterminator="\n")
     (tmp_path / "in.csv").write_bytes(text.replace(";", " ; ").encode("latin-1"))
-    layout = Layout(";", ",", "latin-1")
-    table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.parquet", layout=layout)
-    pd.testing.assert_frame_equal(table, expected)
+    layout = {"delimiter": ";", "decimal": ",", "encoding": "latin-1"}
+    for written in (layout, {}):  # the model was trained on Parquet: what is not given is guessed, as `ldep new` does
+        table = scored(registered_project, tmp_path / "in.csv", tmp_path / "out.parquet", layout=written)
+        pd.testing.assert_frame_equal(table, expected)
     with pytest.raises(UserError, match="line 1 is not utf-8 text"):
-        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", layout=Layout(";", ","))
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", layout={**layout, "encoding": "utf-8"})
+    written = {"delimiter": ",", "decimal": "."}
     with pytest.raises(UserError, match="it seems to be ';'"):
-        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", layout=Layout(encoding="latin-1"))
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", layout=written)
+
+
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+def test_kept_columns_stand_as_they_are_in_front_of_the_answers(registered_project, frame, tmp_path, target):
+    frame["id"] = [f"00{number}" for number in range(len(frame))]
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    plain = scored(registered_project, tmp_path / "in.csv", tmp_path / target)
+    kept = scored(registered_project, tmp_path / "in.csv", tmp_path / target, keep=["id", "width", "id"])
+    as_text = pd.read_csv(tmp_path / target, dtype=str) if target.endswith("csv") else kept
+    assert list(kept.columns) == ["id", "width", *plain.columns]
+    assert as_text["id"].tolist() == frame["id"].tolist()
+    assert pd.to_numeric(kept["width"]).equals(frame["width"])
+    pd.testing.assert_frame_equal(kept[plain.columns], plain)
+    everything = scored(registered_project, tmp_path / "in.csv", tmp_path / target, keep=["all"])
+    assert list(everything.columns) == [*frame.columns, *plain.columns]
+    frame.iloc[:0].to_csv(tmp_path / "in.csv", index=False)
+    empty = scored(registered_project, tmp_path / "in.csv", tmp_path / target, keep=["all"])
+    assert (len(empty), list(empty.columns)) == (0, list(everything.columns))
+
+
+def test_a_column_that_cannot_be_kept_is_refused(registered_project, frame, tmp_path):
+    frame.rename(columns={"sold": "class"}).to_csv(tmp_path / "in.csv", index=False)
+    with pytest.raises(UserError, match="the column 'class' cannot be kept, because a column of the answers has this"):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", keep=["all"])
+    with pytest.raises(UserError, match="has no column 'idd'"):
+        scored(registered_project, tmp_path / "in.csv", tmp_path / "out.csv", keep=["idd"])
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_command_says_what_it_did(registered_project, frame, tmp_path, monkeypatch, ldep):
+    monkeypatch.chdir(registered_project)
+    frame["id"] = range(len(frame))
+    frame.loc[:4, "colour"] = "violet"
+    frame.to_csv(tmp_path / "in.csv", index=False, sep=";")
+    log = ldep("score", URI, str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--keep", "id")[2]
+    assert "200 rows in " in log
+    assert "by version 1 of the model." in log
+    assert (
+        "4 columns used; 1 ignored (sold); 1 kept; read with the delimiter ';' and the decimal sign '.', as utf-8"
+        in log
+    )
+    assert "unknown values were taken as missing, in cells of: colour (5)" in log
 
 
 def test_the_command_takes_the_layout(registered_project, frame, tmp_path, monkeypatch, capsys):
