@@ -167,7 +167,7 @@ def test_ids_that_repeat_or_match_nothing_are_refused(inside, log, outcomes):
     with pytest.raises(UserError, match="the id is missing"):
         evaluate.run(URI, outcomes, log=log, id_="number")
     outcomes.write_text("number,sold\nx1,no\n")
-    with pytest.raises(UserError, match=r"no id of .*, such as 'x1', is in .*, which has ids such as '10'"):
+    with pytest.raises(UserError, match=r"no id of .*, such as 'x1', is in .*, which has ids such as '2'"):
         evaluate.run(URI, outcomes, log=log, id_="number")
     log.write_text("")
     with pytest.raises(UserError, match="there are no answered rows"):

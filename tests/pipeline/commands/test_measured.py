@@ -11,6 +11,13 @@ from ldep_pipeline.commands.measured import Answers, Value
 from ldep_pipeline.metrics.evaluation import Classes
 from ldep_pipeline.registry.origin import Promise
 
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(measured, "DRAWS", 50)
+    monkeypatch.setattr(measured, "FEWEST_DRAWS", 50)
+
+
 CLASSES = Classes(np.array(["a", "b"]), 1)
 
 
@@ -54,21 +61,20 @@ def test_groups_that_agree_widen_the_interval():
     as_rows = measured.measure(repeated, CLASSES).metrics["log_loss"].interval
     as_groups = measured.measure(grouped, CLASSES, "group").metrics["log_loss"].interval
     ratio = (as_groups[1] - as_groups[0]) / (as_rows[1] - as_rows[0])
-    assert ratio == pytest.approx(np.sqrt(10), rel=0.2)
+    assert ratio == pytest.approx(np.sqrt(10), rel=0.4)
 
 
-def test_the_interval_of_an_estimate_has_the_metric_of_these_rows_if_the_probabilities_are_right(monkeypatch):
-    """In 95 % of the cases; 60 cases have 50 or more with a probability of 99.9 %."""
-    monkeypatch.setattr(measured, "DRAWS", 200)  # a tenth of a second per case
+def test_the_interval_of_an_estimate_has_the_metric_of_these_rows_if_the_probabilities_are_right():
+    """In 92 % of the cases with so few draws; of 30 cases, 23 or more with a probability of 99.9 %."""
     names, hits = ("accuracy", "f1", "log_loss"), 0
-    for seed in range(60):
+    for seed in range(30):
         rows = answers(100, seed)
         estimate = measured.estimate(rows, CLASSES, training_rows=10**9).metrics
-        truth = measured._statistics(rows, rows.truth, np.arange(100), CLASSES)
+        truth = measured.measure(rows, CLASSES).metrics
         name = names[seed % 3]
         low, high = estimate[name].interval
-        hits += low <= truth["metric", name] <= high
-    assert hits >= 50
+        hits += low <= truth[name].value <= high
+    assert hits >= 23
 
 
 def test_few_rows_of_training_widen_an_estimate():
