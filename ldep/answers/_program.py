@@ -57,7 +57,7 @@ def steps_of(column: FittedColumn) -> tuple[Column, list[tuple[str, float]]]:
         features = [(part, 0.0) for part in column.parts]
     elif isinstance(column, Nominal):
         categories = list(column.categories)
-        read = Column(column.name, "category", "", categories, column.values.tolist(), _spellings(categories))
+        read = Column(column.name, "category", "", categories, column.values.tolist(), _spellings(column))
         if column.encoding == "one_hot":
             features = [("equals", float(number)) for number in column.compared]
     elif isinstance(column, Numeric) and column.spelling is not None and column.spelling.percent:
@@ -69,12 +69,13 @@ def steps_of(column: FittedColumn) -> tuple[Column, list[tuple[str, float]]]:
     return read, features + ([("missing", 0.0)] if column.indicator else [])
 
 
-def _spellings(categories: list[str]) -> list[Spelling]:
+def _spellings(column: Nominal) -> list[Spelling]:
     found = []
-    for key, code in cells.code_table(tuple(categories)).items():
+    for key, code in cells.code_table(column.categories, column.merged).items():
         value = cells.read(key)
         number = value if isinstance(value, float) else None
-        found.append(Spelling(categories[int(code)].strip(), number, int(code)))
+        text = key if isinstance(key, str) else column.categories[int(code)].strip()
+        found.append(Spelling(text, number, int(code)))
     return found
 
 

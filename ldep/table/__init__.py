@@ -1,7 +1,8 @@
 """Raw tables: from the cells of a data frame to numbers, the same way in training, scoring and serving.
 
 It needs pandas (`pip install ldep[table]`). The modules `cells`, `dates`, `spelling` and `words` read one cell,
-`kinds` decides what a column is, and `columns` turns its cells into features.
+`merges` finds different spellings of a category, `kinds` decides what a column is, and `columns` turns its cells into
+features.
 """
 
 from importlib import import_module
@@ -11,6 +12,7 @@ from ldep.table import _cells as cells
 from ldep.table import _columns as columns
 from ldep.table import _dates as dates
 from ldep.table import _kinds as kinds
+from ldep.table import _merges as merges
 from ldep.table import _spelling as spelling
 from ldep.table import _words as words
 from ldep.table._cells import CellError
@@ -34,6 +36,7 @@ __all__ = [
     "columns",
     "dates",
     "kinds",
+    "merges",
     "spelling",
     "words",
 ]

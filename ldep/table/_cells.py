@@ -33,6 +33,8 @@ MISSING = frozenset(
     | {"NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
 TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+Merged = tuple[tuple[str, str], ...]
+"""Spellings, each with the category that it is read as."""
 LARGEST = 1e150  # beyond it squares overflow, in the scaler and in the models
 
 
@@ -101,9 +103,9 @@ def numbers_of(cells: pd.Series) -> np.ndarray:
     return _read_each(cells, read_number)
 
 
-def codes_of(cells: pd.Series, categories: Sequence[str]) -> np.ndarray:
+def codes_of(cells: pd.Series, categories: Sequence[str], merged: Merged = ()) -> np.ndarray:
     """Return the code of each cell of a nominal column, NaN for missing cells and for categories never declared."""
-    codes = code_table(tuple(categories))
+    codes = code_table(tuple(categories), tuple(merged))
     return values_of(cells, lambda cell: code_of(cell, codes))
 
 
@@ -151,8 +153,10 @@ def taken_as_missing(cells: pd.Series, values: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=4096)
-def code_table(categories: tuple[str, ...]) -> dict[float | str, float]:
+def code_table(categories: tuple[str, ...], merged: Merged = ()) -> dict[float | str, float]:
     """Return the code of each value, and of each spelling of a value for which there are several categories.
+
+    `merged` has further spellings, each with its category.
 
     Such a value itself has the code of the category that is spelled as `written` spells it, or of the first one. A
     spelling is never taken for a value: only numbers have several, and a string that is a number is not a value.
@@ -169,6 +173,10 @@ def code_table(categories: tuple[str, ...]) -> dict[float | str, float]:
     for of_value in spellings.values():
         if len(of_value) > 1:
             codes.update(of_value)
+    for spelling, category in merged:
+        value = read(spelling)
+        if value is not None:
+            codes.setdefault(value, float(categories.index(category)))
     return codes
 
 

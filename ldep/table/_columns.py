@@ -60,7 +60,8 @@ class Nominal:
     """A category: each has one row in a table of features.
 
     ordinal: its index. one_hot: one feature per category, 1 for its own; a single feature if there are two. frequency:
-    its share of the fitted rows, which `shares` holds. The `rare` categories of one_hot share the last feature.
+    its share of the fitted rows, which `shares` holds. The `rare` categories of one_hot share the last feature. The
+    spellings in `merged` are read as the category beside them.
     """
 
     kind: ClassVar[str] = "nominal"
@@ -70,6 +71,7 @@ class Nominal:
     shares: tuple[float, ...] = ()
     rare: tuple[str, ...] = ()
     indicator: bool = False
+    merged: cells.Merged = ()
 
     def __post_init__(self) -> None:
         if self.encoding not in ENCODINGS:
@@ -78,9 +80,13 @@ class Nominal:
             raise ValueError(f"column '{self.name}': {len(self.categories)} categories with {len(self.shares)} shares")
         if self.rare and (self.encoding != "one_hot" or not set(self.rare) < set(self.categories)):
             raise ValueError(f"column '{self.name}': the rare categories are not some of one_hot's")
+        known = set(self.categories)
+        for spelling, category in self.merged:
+            if category not in known or spelling in known:
+                raise ValueError(f"column '{self.name}': {spelling!r} is not another spelling of a category")
 
     def codes(self, column: pd.Series) -> np.ndarray:
-        return cells.codes_of(column, self.categories)
+        return cells.codes_of(column, self.categories, self.merged)
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -125,7 +131,8 @@ class Nominal:
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"categories": list(self.categories), "encoding": self.encoding}
         content |= {"shares": list(self.shares)} if self.shares else {}
-        return content | ({"rare": list(self.rare)} if self.rare else {})
+        content |= {"rare": list(self.rare)} if self.rare else {}
+        return content | ({"merged": dict(self.merged)} if self.merged else {})
 
 
 @dataclass(frozen=True)
@@ -306,4 +313,8 @@ def from_json(value: Mapping[str, Any]) -> FittedColumn:
         raise ValueError(f"column '{name}': a category is not a string")
     if not all(isinstance(share, float) and math.isfinite(share) for share in shares):
         raise ValueError(f"column '{name}': a share is not a number")
-    return Nominal(name, tuple(categories), value["encoding"], tuple(shares), tuple(value.get("rare", ())), indicator)
+    merged = tuple(value.get("merged", {}).items())
+    if not all(isinstance(category, str) for _, category in merged):
+        raise ValueError(f"column '{name}': a spelling stands for no category")
+    rare = tuple(value.get("rare", ()))
+    return Nominal(name, tuple(categories), value["encoding"], tuple(shares), rare, indicator, merged)

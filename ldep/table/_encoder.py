@@ -16,7 +16,7 @@ from ldep.table import _cells as cells
 from ldep.table import _columns as columns
 from ldep.table._columns import FittedColumn, Numeric
 
-VERSION = 2  # of the JSON form
+VERSION = 3  # of the JSON form
 STRATEGIES = ("mean", "median", "most_frequent", "constant")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ import pandas as pd
 
 from ldep.table import _cells as cells
 from ldep.table import _dates as dates
+from ldep.table import _merges as merges
 from ldep.table import _spelling as spelling
 from ldep.table import _words as words
 from ldep.table._words import Term
@@ -47,6 +48,8 @@ NEARLY_UNIQUE = 0.9
 MOST_NUMBERS = 0.9
 # The share of missing values from which their indicator is a feature. Standardised, a rarer one would be an outlier.
 INDICATOR = 0.01
+# Merged spellings that a remark names.
+MOST_SHOWN = 3
 IDENTIFIER = re.compile(r"(^|[\s_.-])(id|ids|uuid|guid|key|index|row|rownum|nr|no|number|serial)$", re.IGNORECASE)
 CAMEL_IDENTIFIER = re.compile(r"[a-z](Id|ID|Key|Nr|No|Number)$")
 
@@ -110,16 +113,25 @@ def declared(frame: pd.DataFrame) -> list[ColumnDecision]:
     return [ColumnDecision(recipe["name"], recipe["kind"], recipe) for recipe in cells.declared(frame)]
 
 
-def decide(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto") -> list[ColumnDecision]:
+def decide(
+    frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto", merge: Collection[str] = ()
+) -> list[ColumnDecision]:
     """Decide about each column of a frame of numbers and categories; ColumnError says what is wrong.
 
-    `encode` is one of NOMINAL, or maps some columns to one of KINDS. None is `declared`.
+    `encode` is one of NOMINAL, or maps some columns to one of KINDS. None is `declared`. The categories of the columns
+    in `merge` that differ only in spelling are one.
     """
     if encode is None:
         return declared(frame)
     wanted = {} if isinstance(encode, str) else encode
     nominal = encode if isinstance(encode, str) else "auto"
     decisions, table = [], [_Column(name, frame[name]) for name in map(str, frame.columns)]
+    for place, column in enumerate(table):
+        if column.name in merge and (category_of := merges.merges(column.column)):
+            merged = _Column(column.name, column.column, category_of)
+            # Numbers, dates and texts are read from their spelling.
+            if merged.decide(wanted.get(column.name, nominal), column.name in wanted).kind in ("nominal", "boolean"):
+                table[place] = merged
     n_features = 0
     first: dict[bytes, str] = {}
     for column in table:
@@ -153,10 +165,14 @@ def _with_shared_terms(decisions: list[ColumnDecision], table: Sequence[_Column]
 
 
 class _Column:
-    """A column of a frame, with what is needed to decide: its missing and its distinct values."""
+    """A column of a frame, with what is needed to decide: its missing and its distinct values.
 
-    def __init__(self, name: str, column: pd.Series) -> None:
-        self.name, self.column = name, column
+    `category_of` has the category of each spelling that is merged.
+    """
+
+    def __init__(self, name: str, column: pd.Series, category_of: Mapping[str, str] | None = None) -> None:
+        self.name, self.category_of = name, category_of or {}
+        self.column = column = merges.merged(column, self.category_of)
         self.is_nominal = isinstance(column.dtype, pd.CategoricalDtype)
         values = column.cat.codes.to_numpy() if self.is_nominal else column.to_numpy(dtype=np.float64)
         is_missing = values < 0 if self.is_nominal else np.isnan(values)
@@ -289,6 +305,11 @@ class _Column:
         if encoding == "frequency":
             recipe["shares"] = (self.counts / self.counts.sum()).tolist()
             remarks.append(f"its {self.distinct} categories are told apart by their frequency only")
+        if self.category_of:
+            recipe["merged"] = self.category_of
+            said = [f"{spelled!r} is read as {category!r}" for spelled, category in self.category_of.items()]
+            more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
+            remarks.append("; ".join([*said[:MOST_SHOWN], *more]))
         if kind == "nominal" and spelling.have_units(self._strings()):
             remarks.append("numbers with a unit are taken as categories; store the numbers alone if they are meant")
         return ColumnDecision(self.name, kind, recipe, remarks=tuple(remarks))

@@ -11,13 +11,13 @@ import pandas as pd
 from ldep.table import ColumnError
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
 from ldep_pipeline.common.errors import UserError
-from ldep_pipeline.common.files import replacing, write_json
+from ldep_pipeline.common.files import write_json
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.config.params import OwnData
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.data.catalogue import CatalogueEntry
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.own_file import merged, spellings, suggest
+from ldep_pipeline.data.own_file import suggest
 from ldep_pipeline.data.profile import Profile, profile
 from ldep_pipeline.data.sources import registered
 from ldep_pipeline.data.stage_files import UNKNOWN, Provenance
@@ -45,7 +45,6 @@ PROFILED = (
     Column("what happens to it", "left"),
 )
 MOST_CLASSES = 12
-MERGE = "--merge"
 
 
 def add_datasets(parser: ArgumentParser) -> None:
@@ -96,9 +95,6 @@ def add_inspect(parser: ArgumentParser) -> None:
     parser.add_argument("source", metavar="FILE", type=Path, help="a .csv, .arff or .parquet file")
     parser.add_argument("--target", metavar="COLUMN", help="the column with the classes (default: the last column)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write the profile to this file")
-    parser.add_argument(
-        MERGE, type=Path, metavar="OUT", help="also write a CSV file in which different spellings of a category are one"
-    )
     add_layout(parser)
 
 
@@ -130,32 +126,11 @@ def inspect(args: Namespace) -> None:
     name = path.stem
     for suggestion in suggested:
         option = suggestion.command(name)
-        if option == MERGE:
-            option = f"ldep inspect {path} --target {shlex.quote(chosen)} {MERGE} {path.stem}-merged.csv"
-        elif option.startswith("--"):
+        if option.startswith("--"):
             option = f"ldep new {name} {path} --target {shlex.quote(chosen)} {option}"
         print(f"- {suggestion.text}: {option}")
-    if args.merge is not None:
-        _write_merged(path, frame, layout, args.merge)
     if args.json is not None:
         write_json(args.json, found.to_json())
-
-
-def _write_merged(path: Path, frame: pd.DataFrame, layout: Layout, out: Path) -> None:
-    """Write a copy of a CSV file; in each column the most frequent spelling of a category replaces the others."""
-    if path.suffix.lower() != ".csv":
-        raise UserError(f"{path}: {MERGE} needs a .csv file.")
-    groups = {str(name): found for name in frame.columns if (found := spellings(frame[name]))}
-    if not groups:
-        raise UserError(f"{path}: no two categories look like spellings of one, so there is nothing to merge.")
-    cells = pd.read_csv(
-        path, sep=layout.delimiter, encoding=layout.encoding, dtype=str, keep_default_na=False, skipinitialspace=True
-    )
-    for name, of_column in groups.items():
-        cells[name] = merged(cells[name], of_column)
-    with replacing(out) as part:
-        cells.to_csv(part, sep=layout.delimiter, encoding=layout.encoding, index=False)
-    print(f"{out}: {path} with one spelling for each category of {', '.join(groups)}.")
 
 
 def guessed_layout(args: Namespace) -> Layout:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ldep.table import columns
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
-from ldep_pipeline.commands.datasets import MERGE, guessed_layout, text_table
+from ldep_pipeline.commands.datasets import guessed_layout, text_table
 from ldep_pipeline.common.errors import UserError, listed
 from ldep_pipeline.common.files import replacing, safe_name
 from ldep_pipeline.common.progress import duration, of_one_step
@@ -45,6 +45,13 @@ def add_new(parser: ArgumentParser) -> None:
         "--ignore", action="append", default=[], metavar="COLUMN", help="a further column to leave out; repeatable"
     )
     parser.add_argument(
+        "--merge",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="take spellings that differ in case, spaces or Unicode form for one category, or one class; repeatable",
+    )
+    parser.add_argument(
         "--suite", choices=list(suites.SUITES), default="standard", help="models to run (default: standard)"
     )
     parser.add_argument("--metric", help="what to tune for (default: by the balance of the classes)")
@@ -70,9 +77,8 @@ def new(args: Namespace) -> None:
         print(f"- {warning}")
     for suggestion in suggest(fetched.frame, found):
         option = suggestion.command(name)
-        if option == MERGE:
-            option = f"ldep inspect {file} --target {shlex.quote(own.target)} {MERGE} {file.stem}-merged.csv"
-        if not (own.split and option.startswith(("--group", "--time"))):
+        followed = own.split and option.startswith(("--group", "--time"))
+        if not followed and option not in [f"--merge {shlex.quote(column)}" for column in own.merge]:
             print(f"- {suggestion.text}: {option}")
     path = _in_own_folder(name, file)
     own = own.model_copy(update={"path": str(path)})
@@ -156,6 +162,7 @@ def _check_name(name: str, params: Path) -> None:
 def _entry(args: Namespace, layout: Layout) -> OwnData:
     split = {"time": args.time, "group": args.group} if args.time or args.group else None
     values = {"path": str(args.source), "target": args.target, "ignore": list(dict.fromkeys(args.ignore))}
+    values |= {"merge": list(dict.fromkeys(args.merge))}
     try:
         return OwnData.model_validate({**values, "split": split, **asdict(layout)})
     except ValidationError as error:

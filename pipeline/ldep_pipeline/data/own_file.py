@@ -7,10 +7,9 @@ comes with what to type.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shlex
-import unicodedata
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ldep.table import ColumnError, dates, kinds
+from ldep.table import ColumnError, dates, kinds, merges
 from ldep_pipeline.common.digests import file_digest
 from ldep_pipeline.common.errors import UserError, nearest, short
 from ldep_pipeline.data.frames import frame_of
@@ -27,6 +26,8 @@ from ldep_pipeline.data.profile import Profile, ProfiledColumn, profile
 from ldep_pipeline.data.settings import OwnData, OwnSplit
 from ldep_pipeline.data.stage_files import Provenance, SplitColumn
 from ldep_pipeline.data.tables import Layout, Table, open_table
+
+log = logging.getLogger(__name__)
 
 
 class OwnTable(NamedTuple):
@@ -59,6 +60,12 @@ def fetch(name: str, own: OwnData) -> OwnTable:
     frame, cells = frame_of(table, own.target, left_out, beside=None if split is None else split.column)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
+    _check_merged(own, [*map(str, frame.columns), *([split.column] if split is not None else [])], name)
+    if own.target in own.merge:
+        frame[own.target] = _merged_classes(frame[own.target], name)
+    if split is not None and split.column in own.merge and isinstance(cells, pd.Categorical):
+        groups = pd.Series(cells)
+        cells = merges.merged(groups, merges.merges(groups)).array
     _check_classes(frame[own.target], own)
     found = _profile(frame, name, own)
     column = None if split is None else _split_column(table, split, cells, f"own_data.{name}.split")
@@ -74,7 +81,7 @@ def _profile(frame: pd.DataFrame, name: str, own: OwnData) -> Profile:
                 f"own_data.{name}.encode: {own.path} has no feature '{short(column)}'; {nearest(column, features)}"
             )
     try:
-        found = profile(frame, own.encode)
+        found = profile(frame, own.encode, own.merge)
     except ColumnError as error:
         raise UserError(
             f"{own.path}: column '{short(error.column)}': {error.reason} (own_data.{name}.encode)."
@@ -86,6 +93,21 @@ def _profile(frame: pd.DataFrame, name: str, own: OwnData) -> Profile:
             f"To keep a column, name its kind in own_data.{name}.encode."
         )
     return found
+
+
+def _check_merged(own: OwnData, columns: Sequence[str], name: str) -> None:
+    for column in own.merge:
+        if column not in columns:
+            raise UserError(
+                f"own_data.{name}.merge: {own.path} has no column '{short(column)}' in use; {nearest(column, columns)}"
+            )
+
+
+def _merged_classes(target: pd.Series, name: str) -> pd.Series:
+    category_of = merges.merges(target)
+    for spelling, category in category_of.items():
+        log.info("%s: the class %r is read as %r.", name, spelling, category)
+    return merges.merged(target, category_of)
 
 
 def _check_classes(target: pd.Series, own: OwnData) -> None:
@@ -183,24 +205,6 @@ def suggest(frame: pd.DataFrame, found: Profile) -> list[Suggestion]:
     return [*_splits(frame, found), *_spellings(frame), *_codes(frame, found)]
 
 
-def spellings(column: pd.Series) -> list[list[str]]:
-    """Categories that are probably one: equal but for case, spaces and the form of their Unicode characters.
-
-    The most frequent spelling comes first.
-    """
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        return []
-    counts = {str(name): int(count) for name, count in column.value_counts().items() if count}
-    groups = defaultdict(list)
-    for category in counts:
-        groups[_plain(category)].append(category)
-    return [sorted(group, key=lambda name: (-counts[name], name)) for group in groups.values() if len(group) > 1]
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
 def _splits(frame: pd.DataFrame, found: Profile) -> Iterator[Suggestion]:
     dates = [column for column in found.columns if column.kind == "date" and column.distinct >= FEWEST_MOMENTS]
     entities = [column for column in found.columns if _is_entity(column, frame)]
@@ -227,13 +231,15 @@ def _is_entity(column: ProfiledColumn, frame: pd.DataFrame) -> bool:
 
 def _spellings(frame: pd.DataFrame) -> Iterator[Suggestion]:
     for name in map(str, frame.columns):
-        groups = spellings(frame[name])
+        groups = merges.groups(frame[name])
         if not groups:
             continue
         listed = "; ".join(" and ".join(map(repr, group)) for group in groups[:MOST_SPELLINGS])
         more = f"; and {len(groups) - MOST_SPELLINGS} more" if len(groups) > MOST_SPELLINGS else ""
         what = "classes of the target" if name == frame.columns[-1] else "categories"
-        yield Suggestion(f"'{name}' has {what} that are probably the same: {listed}{more}", "--merge")
+        yield Suggestion(
+            f"'{name}' has {what} that are probably the same: {listed}{more}", f"--merge {shlex.quote(name)}"
+        )
 
 
 def _codes(frame: pd.DataFrame, found: Profile) -> Iterator[Suggestion]:
@@ -269,9 +275,3 @@ def _is_whole(cells: pd.Series) -> bool:
 
 def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
-
-
-def merged(cells: pd.Series, groups: Sequence[Sequence[str]]) -> pd.Series:
-    """Raw cells, in which every spelling of a group is replaced by its first one."""
-    first = {spelling: group[0] for group in groups for spelling in group[1:]}
-    return cells.map(lambda cell: first.get(cell.strip(), cell) if isinstance(cell, str) else cell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldep.table import ColumnDecision, kinds
+from ldep.table import ColumnDecision, kinds, merges
 from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.data import settings
 
@@ -110,14 +110,18 @@ class Profile:
         return {**asdict(self), "warnings": self.warnings()}
 
 
-def profile(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto") -> Profile:
+def profile(
+    frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto", merge: Collection[str] = ()
+) -> Profile:
     """Look at a frame whose last column is the target, as `read_frame` returns it.
 
-    `encode` is the one of `own_data`, or None for a data set of the catalogue. ColumnError names a column that cannot
-    be encoded.
+    `encode` and `merge` are those of `own_data`; `encode` is None for a data set of the catalogue. ColumnError names a
+    column that cannot be encoded.
     """
     features, target = frame.iloc[:, :-1], frame.iloc[:, -1]
-    decisions = kinds.decide(features, encode)
+    decisions = kinds.decide(features, encode, merge)
+    frame = _with_merges(frame, decisions)
+    features = frame.iloc[:, :-1]
     columns = [_profiled(features[name], decision) for name, decision in zip(features.columns, decisions)]
     columns = _with_leaks(columns, features, target)
     same_features = features.duplicated(keep=False)
@@ -133,6 +137,16 @@ def profile(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto"
         contradictory=contradictory,
         encode=encode,
     )
+
+
+def _with_merges(frame: pd.DataFrame, decisions: Sequence[ColumnDecision]) -> pd.DataFrame:
+    """The frame with merged spellings."""
+    recipes = {decision.name: decision.recipe or {} for decision in decisions}
+    found = {name: recipe["merged"] for name, recipe in recipes.items() if "merged" in recipe}
+    if not found:
+        return frame
+    columns = [merges.merged(frame[name], found.get(str(name), {})) for name in frame.columns]
+    return pd.concat(columns, axis=1)
 
 
 def read_profile(name: str, folder: Path = settings.DATA) -> dict[str, Any]:

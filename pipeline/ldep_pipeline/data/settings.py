@@ -88,6 +88,7 @@ class OwnData(DataSection):
     decimal: Literal[".", ","] = "."
     encoding: str = "utf-8"
     encode: Annotated[str | dict[str, str], AfterValidator(_known)] = "auto"
+    merge: list[str] = Field(default_factory=list)
     split: OwnSplit | None = None
 
     @model_validator(mode="after")

@@ -110,7 +110,8 @@ def _column(column: FittedColumn) -> dict[str, Any]:
     if isinstance(column, Text):
         return {"type": ["string", "null"], "description": f"A text; {len(column.terms)} words of it count."}
     if len(column.categories) <= MOST_CATEGORIES:
-        return {"enum": [*column.categories, None], "description": "Any other value is taken as missing."}
+        spellings = [spelling for spelling, _ in column.merged]
+        return {"enum": [*column.categories, *spellings, None], "description": "Any other value is taken as missing."}
     description = f"One of {len(column.categories)} categories. Any other value is taken as missing."
     return {"type": ["string", "null"], "description": description}
 

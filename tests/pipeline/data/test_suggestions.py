@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import unicodedata
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.data.frames import read_frame
-from ldep_pipeline.data.own_file import spellings, suggest
+from ldep_pipeline.data.own_file import suggest
 from ldep_pipeline.data.profile import profile
 
 ROOT = Path(__file__).parents[3]
@@ -52,7 +53,8 @@ def test_groups_times_spellings_and_codes_are_suggested(file):
     found = commands(file)
     assert "names 8 things with 30 rows each" in found["--group machine_id"]
     assert "test it on later rows" in found["--time measured"]
-    assert "'yes' and 'Yes'" in found["--merge"]
+    assert "'yes' and 'Yes'" in found["--merge failed"]
+    assert "'town' has categories that are probably the same" in found["--merge town"]
     assert "'zip': the numbers of postal codes" in found['ldep set \'own_data.logs.encode={"zip": "frequency"}\'']
     assert "'rating': few whole numbers" in found['ldep set \'own_data.logs.encode={"rating": "one_hot"}\'']
 
@@ -74,24 +76,27 @@ def test_inspect_prints_the_commands_and_they_work(file, capsys):
     assert main(shlex.split(command)[1:]) == 0
     assert yaml.safe_load(Path("params.yaml").read_text())["own_data"]["logs"]["split"]["group"] == "machine_id"
     assert main(shlex.split('ldep set \'own_data.logs.encode={"rating": "one_hot"}\'')[1:]) == 0
-    (line,) = [line for line in printed.splitlines() if "'yes' and 'Yes'" in line]
-    assert main(shlex.split(line[line.index("ldep inspect") :])[1:]) == 0
-    merged = pd.read_csv("logs-merged.csv")
-    assert set(merged["failed"]) == {"yes", "no"}
-    assert merged["town"].nunique() == 2
-    pd.testing.assert_series_equal(merged["load"], pd.read_csv("logs.csv")["load"])
 
 
-def test_nothing_is_merged_where_there_is_nothing_to_merge(file, capsys):
-    pd.DataFrame({"a": [1.5, 2.5, 3.5], "label": ["x", "y", "x"]}).to_csv("plain.csv", index=False)
-    assert main(["inspect", "plain.csv", "--merge", "out.csv"]) == 1
-    assert "there is nothing to merge" in capsys.readouterr().err
-    assert not Path("out.csv").exists()
+def test_the_suggested_merges_are_made_and_not_suggested_again(file, capsys):
+    assert main(["inspect", "logs.csv", "--target", "failed"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "'yes' and 'Yes'" in line]
+    command = shlex.split(line[line.index("ldep new") :])[1:]
+    assert main([*command, "--merge", "town", "--suite", "quick"]) == 0
+    assert "--merge" not in capsys.readouterr().out
+    assert yaml.safe_load(Path("params.yaml").read_text())["own_data"]["logs"]["merge"] == ["failed", "town"]
+    assert main(["fetch", "logs"]) == 0
+    found = json.loads(Path("data/profile/logs.json").read_text())
+    assert set(found["classes"]) == {"yes", "no"}
+    (town,) = [column for column in found["columns"] if column["name"] == "town"]
+    assert (town["distinct"], len(town["recipe"]["categories"])) == (2, 2)
+    assert "is read as" in town["remarks"][0]
 
 
-def test_the_most_frequent_spelling_comes_first():
-    column = pd.Series(pd.Categorical(["Yes", "yes", "yes", " YES ", "no"]))
-    assert spellings(column) == [["yes", " YES ", "Yes"]]
+def test_only_columns_of_the_file_can_be_merged(file, capsys):
+    assert main(["new", "logs", "logs.csv", "--target", "failed", "--merge", "twon"]) == 1
+    assert "own_data.logs.merge: logs.csv has no column 'twon' in use; did you mean 'town'?" in capsys.readouterr().err
+    assert yaml.safe_load(Path("params.yaml").read_text())["own_data"] == {}
 
 
 def test_two_whole_numbers_are_a_choice(file):

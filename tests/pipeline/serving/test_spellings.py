@@ -54,23 +54,9 @@ SPELLINGS = {
 }
 CELLS = [cell for group in SPELLINGS.values() for cell in group]
 # What a training column of names has: some of the spellings, and no two that read the same.
-KNOWN = [
-    "1",
-    "0.5",
-    "-1",
-    "42",
-    "1e3",
-    "true",
-    "yes",
-    "red",
-    "RED",
-    "red wine",
-    "a,b",
-    'say "x"',
-    "größe",
-    "日本",
-    "🙂",
-]
+KNOWN = ["1", "0.5", "-1", "42", "1e3", "true", "yes", "red", "RED", "red wine", "a,b", 'say "x"', "größe", "日本"]
+# Merged spellings, and the category that each is read as.
+MERGED = {"Red": "RED", "YES": "yes", "Yes": "yes", "red  wine": "red wine", "gro\u0308ße": "größe", "１": "1"}
 COLUMNS = ["name", "number", "rate"]
 USUAL = {"name": "red", "number": "1", "rate": "5 %"}
 
@@ -86,7 +72,8 @@ def served() -> ServedModel:
     frame = pd.DataFrame({"name": names, "number": rng.normal(size=150), "rate": [f"{share} %" for share in shares]})
     percent = {"decimal": ".", "thousands": "", "percent": True}
     recipes = [
-        {"name": "name", "kind": "nominal", "indicator": False, "categories": KNOWN, "encoding": "one_hot"},
+        {"name": "name", "kind": "nominal", "indicator": False, "categories": KNOWN, "encoding": "one_hot"}
+        | {"merged": MERGED},
         {"name": "number", "kind": "numeric", "indicator": False},
         {"name": "rate", "kind": "numeric", "indicator": False, "spelling": percent},
     ]
@@ -135,6 +122,12 @@ def test_a_spelling_has_one_reading_in_requests_and_files(served, column, group,
         expected = reading(served, pd.DataFrame([USUAL | {column: cell}], dtype=object), column)
         for name, frame in frames(USUAL | {column: cell}, tmp_path).items():
             np.testing.assert_equal(reading(served, frame, column), expected, err_msg=f"{cell!r}, {name}")
+
+
+def test_merged_spellings_are_read_as_their_category(served):
+    for spelling, category in MERGED.items():
+        found = [reading(served, pd.DataFrame([USUAL | {"name": cell}]), "name") for cell in (spelling, category)]
+        assert found == [KNOWN.index(category)] * 2
 
 
 def test_names_have_one_reading_in_onnx(served):
