@@ -30,7 +30,7 @@ def serving(folder: Path, name: str, *options: str) -> Iterator[tuple[str, int]]
     """`ldep serve` in a project; the address of the server and its process id."""
     port = free_port()
     command = [sys.executable, "-m", "ldep_pipeline.commands.main", "serve", name, "--port", str(port), *options]
-    with started(folder, port, command) as server:
+    with started(folder, port, command, ends=(0, -signal.SIGKILL)) as server:
         yield server
 
 
@@ -44,8 +44,13 @@ def mlflow_serving(folder: Path, uri: str) -> Iterator[tuple[str, int]]:
 
 
 @contextlib.contextmanager
-def started(folder: Path, port: int, command: list[str]) -> Iterator[tuple[str, int]]:
-    """A server, when it answers; its address and its process id. Its working folder is the project's."""
+def started(
+    folder: Path, port: int, command: list[str], ends: tuple[int, ...] | None = None
+) -> Iterator[tuple[str, int]]:
+    """A server, when it answers; its address and its process id. Its working folder is the project's.
+
+    `ends` are the exit codes that it may have when it is stopped, if they matter.
+    """
     scripts = str(Path(sys.executable).parent)
     environment = {
         **os.environ,
@@ -74,8 +79,9 @@ def started(folder: Path, port: int, command: list[str]) -> Iterator[tuple[str, 
         yield address, process.pid
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(120)
+        code = process.wait(120)
         log.close()
+        assert ends is None or code in ends, Path(log.name).read_text()
 
 
 def _is_healthy(address: str) -> bool:

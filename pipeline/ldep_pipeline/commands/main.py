@@ -46,6 +46,7 @@ OTHER_COMMANDS = (
     Command("tune", "stages", "choose the settings of one model on all rows of a data set"),
     Command("score", "score", "score a file of raw rows with a registered model"),
     Command("serve", "serve", "serve the champion of a data set over HTTP, with a curl command to try it"),
+    Command("token", "token", "make a token for clients of `ldep serve`"),
     Command("ui", "serve", "open MLflow's UI on the runs, grouped by data set; print its address"),
     Command("evaluate", "evaluate", "measure a registered model on what really happened, against what was promised"),
     Command("history", "history", "list what was registered, promoted and rolled back, when, by whom and why"),

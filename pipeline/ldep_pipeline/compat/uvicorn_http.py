@@ -75,10 +75,11 @@ def bound(host: str, port: int) -> socket.socket:
     It says that its protocol is TCP, which uvicorn's own does not: only then does asyncio send small packets at once.
     An answer in two packets, head and body, takes 40 ms without.
     """
-    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((host, port))
+        opened.bind(address)
     except BaseException:
         opened.close()
         raise
@@ -86,14 +87,23 @@ def bound(host: str, port: int) -> socket.socket:
     return opened
 
 
+class _Supervisor(Multiprocess):
+    """Closes its own end of the socket with those of the workers: else it would take connections for nobody."""
+
+    def terminate_all(self) -> None:
+        super().terminate_all()
+        for listening in self.sockets:
+            listening.close()
+
+
 def run(app: str, listening: socket.socket, workers: int, **options: Any) -> None:
-    """Serve what the function `app` makes, on a bound socket, until interrupted; a worker that dies is replaced."""
+    """Serve what the function `app` makes, on a bound socket, until interrupted; a worker that dies is replaced.
+
+    A worker that ends with STARTUP_FAILURE ends the server, with the same exit code.
+    """
     config = uvicorn.Config(app, factory=True, http=StrictProtocol, workers=workers, **options)
+    supervisor = _Supervisor(config, sockets=[listening])
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C, after everything has ended
-        if workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
-            return
-        server = uvicorn.Server(config)
-        server.run(sockets=[listening])
-        if not server.started:
-            sys.exit(STARTUP_FAILURE)
+        supervisor.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+        sys.exit(STARTUP_FAILURE)

@@ -60,34 +60,55 @@ def load(uri: str, root: Path = Path()) -> served_model.ServedModel:
 def open_model(uri: str, root: Path = Path()) -> Opened:
     """The same, with the files beside the model."""
     with _copy(uri, root) as (folder, version):
-        data = folder / mlflow_folder.DATA
-        if not (data / served_model.PIPELINE).is_file():
-            raise UserError(f"{uri} was not made by `ldep register`: {data} is missing.")
+        data = served_files(uri, folder)
         try:
             return Opened(served_model.load(data), version, Origin.load(data), TrainingProfile.load(data))
         except ValueError as error:
             raise UserError(f"{uri} is not loaded: {error}") from None
 
 
+def served_files(uri: str, folder: Path) -> Path:
+    """The folder of the served model's own files in a copy of a model."""
+    data = folder / mlflow_folder.DATA
+    if not (data / served_model.PIPELINE).is_file():
+        raise UserError(f"{uri} was not made by `ldep register`: {data} is missing.")
+    return data
+
+
+def version_of(uri: str, root: Path = Path(), advice: str = CHECK_ADDRESS) -> str:
+    """The number of the version that a models:/ address names now."""
+    address = _parsed(uri)
+
+    def look_up() -> ModelVersion:
+        with connection.few_retries():
+            return _version(address)
+
+    store = connection.use_existing(root)
+    try:
+        limit = connection.LIMIT_FOR_A_NEW_SERVER
+        return str(connection.patiently(f"looking up {uri}", store, look_up, limit, advice=advice).version)
+    except connection.STORE_ERRORS as error:
+        raise _unreadable(uri, address, store, error, root) from None
+
+
 @contextmanager
-def checked_copy(uri: str, root: Path = Path()) -> Iterator[Path]:
+def checked_copy(uri: str, root: Path = Path(), verify: bool = True) -> Iterator[Path]:
     """The folder of a model while it is used.
 
-    For a models:/ address it is a private copy that has been checked. A folder of the user's is taken as it is.
+    For a models:/ address it is a private copy that has been checked, unless `verify` is false. A folder of the user's
+    is taken as it is.
     """
-    with _copy(uri, root) as (folder, _):
+    with _copy(uri, root, verify) as (folder, _):
         yield folder
 
 
 @contextmanager
-def _copy(uri: str, root: Path) -> Iterator[tuple[Path, str | None]]:
+def _copy(uri: str, root: Path, verify: bool = True) -> Iterator[tuple[Path, str | None]]:
     """The folder, and the number of the version; None for a folder of the user's."""
     if Path(uri).is_dir():
         yield Path(uri), None
         return
-    address = ADDRESS.fullmatch(uri)
-    if address is None:
-        raise UserError(f"there is no model {uri}: it must be {FORMS}.")
+    address = _parsed(uri)
     # MLflow's threads may write for a moment after one of them has failed: that must not hide why it failed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
 
@@ -96,7 +117,7 @@ def _copy(uri: str, root: Path) -> Iterator[tuple[Path, str | None]]:
                 return _version(address)
 
         def copy() -> Path:
-            return fetch(version, Path(scratch), root)
+            return fetch(version, Path(scratch), root, verify)
 
         try:
             store = connection.use_existing(root)
@@ -111,15 +132,26 @@ def _copy(uri: str, root: Path) -> Iterator[tuple[Path, str | None]]:
                 "docs/serving.md explains signatures."
             ) from None
         except connection.STORE_ERRORS as error:
-            # MLflow's message has several lines: first that a download failed, then which file, and why.
-            reason = masked(" ".join(str(error).split()))[:LONGEST].rstrip(".")
-            if isinstance(error, MlflowException) and error.error_code in ABSENT:
-                refused = _refusal(address["name"].removeprefix(PREFIX), root)
-                if refused:
-                    raise UserError(f"there is no model {uri}: {refused}.") from None
-                raise UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.") from None
-            raise UserError(f"{uri} cannot be read from {masked(store)}: {reason}.") from None
+            raise _unreadable(uri, address, store, error, root) from None
         yield folder, str(version.version)
+
+
+def _parsed(uri: str) -> re.Match[str]:
+    address = ADDRESS.fullmatch(uri)
+    if address is None:
+        raise UserError(f"there is no model {uri}: it must be {FORMS}.")
+    return address
+
+
+def _unreadable(uri: str, address: re.Match[str], store: str, error: Exception, root: Path) -> UserError:
+    # MLflow's message has several lines: first that a download failed, then which file, and why.
+    reason = masked(" ".join(str(error).split()))[:LONGEST].rstrip(".")
+    if not isinstance(error, MlflowException) or error.error_code not in ABSENT:
+        return UserError(f"{uri} cannot be read from {masked(store)}: {reason}.")
+    refused = _refusal(address["name"].removeprefix(PREFIX), root)
+    if refused:
+        return UserError(f"there is no model {uri}: {refused}.")
+    return UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.")
 
 
 def training_profile(uri: str, folder: Path) -> TrainingProfile | None:
@@ -137,7 +169,7 @@ def _version(address: re.Match[str]) -> ModelVersion:
     return client.get_model_version(address["name"], address["version"])
 
 
-def fetch(version: ModelVersion, into: Path, root: Path) -> Path:
+def fetch(version: ModelVersion, into: Path, root: Path, verify: bool = True) -> Path:
     """Copy the files of a version into a folder and check them; Untrusted says why they are refused."""
     model_id = logged_model_of(version)
     if model_id is None:
@@ -154,7 +186,8 @@ def fetch(version: ModelVersion, into: Path, root: Path) -> Path:
         folder = Path(mlflow.artifacts.download_artifacts(artifact_uri=location, dst_path=str(into)))
     except ValueError as error:  # a location that MLflow has not written
         raise Untrusted(f"its files cannot be read from {masked(location)}: {first_line(error)}") from None
-    signatures.check(folder, version.name, model_id, keys.TrustedKeys.read(root))
+    if verify:
+        signatures.check(folder, version.name, model_id, keys.TrustedKeys.read(root))
     return folder
 
 

@@ -1,7 +1,7 @@
 """The HTTP server of a model, as an ASGI application.
 
-It speaks MLflow's scoring protocol: POST /invocations, and GET /ping, /health and /version. GET /openapi.json describes
-the model's columns.
+It speaks MLflow's scoring protocol: POST /invocations, and GET /ping, /health and /version. GET /ready says whether it
+takes requests, /metrics what it has done, and /openapi.json describes the model's columns.
 
 A bad request gets a status from 400 to 499 and one sentence, in MLflow's form: {"error_code": ..., "message": ...}.
 MLflow's own server answers some of them with 500 or with a stack trace, before any model sees them, and has no setting
@@ -12,15 +12,16 @@ bodies of any size.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.applications import Starlette
@@ -28,223 +29,174 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ldep.table import CellError
-from ldep_pipeline.server import openapi, request_format
-from ldep_pipeline.server.request_format import BadRequest, Rows
-from ldep_pipeline.server.request_log import RequestLog
-from ldep_pipeline.server.search_process import Searches, Unavailable
-from ldep_pipeline.serving import counterfactual_answers, served_model
-from ldep_pipeline.serving.served_model import ServedModel
-from ldep_pipeline.serving.training_profile import TrainingProfile
+from ldep_pipeline.compat.uvicorn_http import STARTUP_FAILURE
+from ldep_pipeline.server import metrics, parquet_process, request_format, settings, tokens
+from ldep_pipeline.server.answers import VERSION, Answers, Asked
+from ldep_pipeline.server.deployed import Deployed, Version
+from ldep_pipeline.server.gate import INVOCATIONS, Gate, error
+from ldep_pipeline.server.parquet_process import ParquetReader
+from ldep_pipeline.server.refusals import BadRequest, Unavailable
+from ldep_pipeline.server.request_format import PARQUET, Rows
+from ldep_pipeline.server.tokens import Tokens
+from ldep_pipeline.serving import served_model
+from ldep_pipeline.serving.served_model import UnusableModel
 
 log = logging.getLogger(__name__)
-# Environment variables, by which `ldep serve` configures its worker processes.
-FOLDER = "LDEP_SERVED_FOLDER"  # the folder with the files of the model
-STRICT = "LDEP_SERVED_STRICT"  # if not empty, requests are strict unless they say otherwise
-LOG, LOG_SIZE = "LDEP_REQUEST_LOG", "LDEP_REQUEST_LOG_SIZE"  # the file for the rows of requests, and its bytes
-TAKEN_AS_MISSING = "Ldep-Taken-As-Missing"  # response header: the number of rows by column
-LONGEST_HEADER = 2000  # characters; servers and proxies refuse headers of more than some thousand
-LARGEST_BODY = 32 * 2**20  # bytes
 LARGE_BODY = 2**18  # bytes: one of these at a time, so that small ones never wait for several
-LARGEST_ANSWER = 64 * 2**20  # bytes: explanations of a small row may take kilobytes
-PART = 1000  # rows that are answered at a time, so that few of them are a table in memory
 SLOWEST_BODY = 60  # seconds in which a body must have arrived
-LONGEST_MESSAGE = 1000  # characters: a message may repeat a cell, and a cell may be megabytes
-ERROR_CODES = {
-    400: "BAD_REQUEST",
-    408: "REQUEST_TIMEOUT",
-    413: "REQUEST_TOO_LARGE",
-    415: "UNSUPPORTED_MEDIA_TYPE",
-    503: "TEMPORARILY_UNAVAILABLE",
-}
 
 
-def configure(folder: Path, strict: bool, request_log: RequestLog | None) -> None:
-    """Set the environment from which worker processes create the application."""
-    os.environ[FOLDER] = str(folder)
-    os.environ[STRICT] = "true" if strict else ""
-    os.environ[LOG] = str(request_log.path) if request_log is not None else ""
-    os.environ[LOG_SIZE] = str(request_log.size) if request_log is not None else ""
-
-
-def from_environment() -> Starlette:
+def from_environment() -> Gate:
     """What a worker process of the server runs."""
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
     _end_with_parent()
-    folder = Path(os.environ[FOLDER])
-    request_log = RequestLog(Path(os.environ[LOG]), int(os.environ[LOG_SIZE])) if os.environ.get(LOG) else None
-    model, profile = served_model.load(folder), TrainingProfile.load(folder)
-    return create(model, profile, Searches(folder), strict=bool(os.environ.get(STRICT)), request_log=request_log)
+    values = settings.from_environment()
+    try:
+        deployed = Deployed(values)
+    except UnusableModel as problem:  # the supervisor could load it: nobody can go on
+        log.error("%s", problem)
+        sys.exit(STARTUP_FAILURE)
+    known = Tokens(values.tokens, tokens.from_environment()) if values.secured else None
+    return create(deployed, known)
 
 
-def example(model: ServedModel, profile: TrainingProfile | None) -> dict[str, Any]:
-    """Return a row to try the model with: a real one if the profile has one, else typical values."""
-    return (profile and profile.example) or model.encoder.typical_row()
-
-
-def create(
-    model: ServedModel,
-    profile: TrainingProfile | None,
-    searches: Searches,
-    strict: bool = False,
-    request_log: RequestLog | None = None,
-) -> Starlette:
-    """Return the application. `strict` is the default of the parameter with that name."""
-    answers = Answers(model, strict, request_log)
-    description = openapi.describe(model, example(model, profile), served_model.installed_version())
-    # As many at a time as there are processors: a request that computes holds its body and its table in memory.
-    computing, computing_large = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Semaphore(1)
-
-    async def invocations(request: Request) -> Response:
-        try:
-            body = await _body(request)
-            async with computing_large if len(body) > LARGE_BODY else computing:
-                asked = await asyncio.to_thread(answers.read, body, request.headers.get("content-type"))
-                if not asked.is_search:
-                    return await asyncio.to_thread(answers.to, asked)
-            found = await searches.answer(asked.rows.frame(), asked.params)
-            return answers.after_search(asked, found)
-        except BadRequest as error:
-            return _error(error.status, ERROR_CODES[error.status], str(error))
-        except Unavailable as error:
-            response = _error(503, ERROR_CODES[503], str(error))
-            response.headers["Retry-After"] = str(error.retry_after)
-            return response
-        except ClientDisconnect:
-            return _error(400, ERROR_CODES[400], "The client closed the connection.")
-        except Exception:
-            log.exception("a request could not be answered")
-            return _error(500, "INTERNAL_ERROR", "The server could not answer; its log says why.")
+def create(deployed: Deployed, known: Tokens | None) -> Gate:
+    """Return the application."""
+    reader = ParquetReader(deployed.settings.limits.body)
+    handler = _Invocations(deployed, reader)
 
     async def health(_: Request) -> Response:
+        return Response("\n", media_type="application/json")
+
+    async def ready(_: Request) -> Response:
+        if gate.draining:
+            return error(503, "The server is being stopped.", 1)
         return Response("\n", media_type="application/json")
 
     async def version(_: Request) -> Response:
         return Response(served_model.installed_version(), media_type="text/plain")
 
     async def schema(_: Request) -> Response:
-        return _json(200, description)
+        return Response(json.dumps(deployed.version.description), media_type="application/json")
 
-    return Starlette(
+    async def numbers(_: Request) -> Response:
+        return Response(await asyncio.to_thread(metrics.text), media_type=metrics.CONTENT_TYPE)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        following = asyncio.create_task(deployed.follow()) if deployed.settings.follow else None
+        _drain_on_sigterm(gate, deployed.settings.grace)
+        yield
+        if following is not None:
+            following.cancel()
+        await deployed.close()
+        await reader.close()
+
+    routes = Starlette(
         routes=[
-            Route("/invocations", invocations, methods=["POST"]),
+            Route(INVOCATIONS, handler.respond, methods=["POST"]),
             Route("/version", version),
             Route("/ping", health),
             Route("/health", health),
+            Route("/ready", ready),
+            Route("/metrics", numbers),
             Route("/openapi.json", schema),
-        ]
+        ],
+        lifespan=lifespan,
     )
+    gate = Gate(routes, known, deployed.settings.limits)
+    return gate
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A request that has been read: its rows and its parameters, defaults included."""
+class _Invocations:
+    """POST /invocations."""
 
-    rows: Rows
-    params: dict[str, Any]
+    def __init__(self, deployed: Deployed, reader: ParquetReader) -> None:
+        self.deployed, self.reader = deployed, reader
+        self.largest = deployed.settings.limits.body
+        # As many at a time as there are processors: a request that computes holds its body and its table in memory.
+        self._computing, self._computing_large = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Semaphore(1)
 
-    @property
-    def is_search(self) -> bool:
-        return self.params.get("output") == counterfactual_answers.OUTPUT
-
-
-class Answers:
-    """The model's responses to requests, with a header for values that were taken as missing."""
-
-    def __init__(self, model: ServedModel, strict: bool, request_log: RequestLog | None = None) -> None:
-        self.model, self.strict, self.request_log = model, strict, request_log
-        self.reported: set[str] = set()  # columns whose unknown values the server's log has mentioned
-
-    def read(self, body: bytes, content_type: str | None) -> Asked:
-        rows, params = request_format.read(body, content_type, self.model.encoder.columns_)
-        asked = Asked(rows, {"strict": self.strict, **params})
-        if asked.is_search:
-            try:
-                counterfactual_answers.check(rows.count, params)
-            except ValueError as error:
-                raise BadRequest(str(error)) from None
-        return asked
-
-    def to(self, asked: Asked) -> Response:
-        """Answer some rows after the others: tables and answers of all of them would be many times the body."""
-        content, unknown = bytearray(), Counter[str]()
-        for first, part in asked.rows.parts(PART):
-            try:
-                predictions, report = self.model.answer(part, asked.params)
-            except CellError as error:
-                raise BadRequest(str(CellError(first + error.row, error.column, error.reason))) from None
-            except ValueError as error:
-                raise BadRequest(str(error)) from None
-            content += b", " * bool(content and predictions) + json.dumps(predictions)[1:-1].encode()
-            if len(content) > LARGEST_ANSWER:
-                raise BadRequest(f"The answer is larger than {LARGEST_ANSWER} bytes; send the rows in parts.", 413)
-            unknown.update({name: len(rows) for name, rows in report.items()})
-        return self._response(asked, bytes(content), unknown)
-
-    def after_search(self, asked: Asked, found: dict[str, Any]) -> Response:
-        """The response to a request for counterfactuals, from what the process that searches has returned."""
-        if "error" in found:
-            raise BadRequest(found["error"])
-        return self._response(asked, json.dumps(found["predictions"])[1:-1].encode(), found["unknown"])
-
-    def _response(self, asked: Asked, predictions: bytes, unknown: dict[str, int]) -> Response:
-        response = Response(b'{"predictions": [' + predictions + b"]}", media_type="application/json")
-        if unknown:
-            response.headers[TAKEN_AS_MISSING] = missing_header(unknown)
-            self._report(unknown)
-        self._record(asked.rows)
+    async def respond(self, request: Request) -> Response:
+        began = time.perf_counter()
+        try:
+            kind = request_format.media_type(request.headers.get("content-type"))
+            body = await self._body(request)
+            with self.deployed.held() as version:
+                try:
+                    response, output = await self._answer(version, body, kind)
+                except Exception as problem:
+                    response, output = _failed(problem), None
+                response.headers[VERSION] = version.source.version
+        except Exception as problem:
+            return _failed(problem)
+        if output is not None:
+            metrics.seconds.labels(output).observe(time.perf_counter() - began)
         return response
 
-    def _record(self, rows: Rows) -> None:
-        """Append the rows to the log of requests. A full disk must not keep the server from answering."""
-        if self.request_log is None:
-            return
+    async def _answer(self, version: Version, body: bytes, kind: str) -> tuple[Response, str]:
+        """The response of a version, and the output that it has."""
+        answers = version.answers
+        async with self._computing_large if len(body) > LARGE_BODY else self._computing:
+            asked = await self._asked(answers, body, kind)
+            if not asked.is_search:
+                return await asyncio.to_thread(answers.to, asked), asked.output
+        found = await version.searches.answer(asked.rows.frame(), asked.params)
+        return await asyncio.to_thread(answers.after_search, asked, found), asked.output
+
+    async def _asked(self, answers: Answers, body: bytes, kind: str) -> Asked:
+        if kind != PARQUET:
+            return await asyncio.to_thread(answers.read, body, kind)
+        table = await self.reader.read(body, answers.columns)
+        rows = Rows(table.num_rows, table.column_names, parquet_process.cells(table))
+        return answers.asked(rows, {})
+
+    async def _body(self, request: Request) -> bytes:
+        """The whole body, unless it is too large or too slow."""
+        body = bytearray()
         try:
-            for _, part in rows.parts(PART):
-                self.request_log.append(part, self.model.encoder.columns_, version="")
-        except OSError as error:
-            log.error("%s: rows of a request could not be logged: %s.", self.request_log.path, error.strerror)
-
-    def _report(self, unknown: dict[str, int]) -> None:
-        """Log each column once per process: a client may send unknown values in every request."""
-        new = sorted(set(unknown) - self.reported)
-        if new:
-            self.reported.update(new)
-            log.warning("A request has unknown values, taken as missing, in: %s.", ", ".join(new))
+            async with asyncio.timeout(SLOWEST_BODY):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self.largest:
+                        raise BadRequest(f"The body is larger than {self.largest} bytes; send the rows in parts.", 413)
+        except TimeoutError:
+            raise BadRequest(f"The body did not arrive within {SLOWEST_BODY} s.", 408) from None
+        return bytes(body)
 
 
-def missing_header(unknown: dict[str, int]) -> str:
-    """Return the number of rows by column, as JSON in ASCII, short enough for an HTTP header."""
-    counts: dict[str, int] = {}
-    for name, rows in unknown.items():
-        longer = {**counts, name: rows}
-        if len(json.dumps(longer)) > LONGEST_HEADER:
-            break
-        counts = longer
-    return json.dumps(counts)
+def _failed(problem: Exception) -> Response:
+    if isinstance(problem, BadRequest):
+        return error(problem.status, str(problem))
+    if isinstance(problem, Unavailable):
+        return error(503, str(problem), problem.retry_after)
+    if isinstance(problem, ClientDisconnect):
+        return error(400, "The client closed the connection.")
+    log.error("a request could not be answered", exc_info=problem)
+    return error(500, "The server could not answer; its log says why.")
 
 
-async def _body(request: Request) -> bytes:
-    """The whole body, unless it is too large or too slow."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(SLOWEST_BODY):
-            async for part in request.stream():
-                body += part
-                if len(body) > LARGEST_BODY:
-                    raise BadRequest(f"The body is larger than {LARGEST_BODY} bytes; send the rows in parts.", 413)
-    except TimeoutError:
-        raise BadRequest(f"The body did not arrive within {SLOWEST_BODY} s.", 408) from None
-    return bytes(body)
+def _drain_on_sigterm(gate: Gate, grace: float) -> None:
+    """On SIGTERM, end when the requests that are being answered have their answers.
 
+    uvicorn's own handler would stop listening at once, while the supervisor's socket goes on to take connections that
+    nobody would ever answer. It is called after that.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    end: Any = signal.getsignal(signal.SIGTERM)
 
-def _json(status: int, content: dict[str, Any]) -> Response:
-    return Response(json.dumps(content), status, media_type="application/json")
+    async def drain() -> None:
+        await gate.drain(grace)
+        end(signal.SIGTERM, None)
 
+    tasks: list[asyncio.Task[None]] = []  # that of the first signal; a service manager may send it to all processes
 
-def _error(status: int, code: str, message: str) -> Response:
-    if len(message) > LONGEST_MESSAGE:
-        message = f"{message[:LONGEST_MESSAGE]} ..."
-    return _json(status, {"error_code": code, "message": message})
+    def begin() -> None:
+        if not tasks:
+            tasks.append(asyncio.get_running_loop().create_task(drain()))
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, begin)
 
 
 def _end_with_parent() -> None:

@@ -6,17 +6,19 @@ from typing import Any
 
 from ldep.explain import NORMS
 from ldep.table import Date, FittedColumn, Numeric, Text
+from ldep_pipeline.server.request_format import CSV, JSON, PARQUET
+from ldep_pipeline.server.settings import DEFAULT_SECONDS, Limits, Settings
 from ldep_pipeline.serving import counterfactual_answers
 from ldep_pipeline.serving.served_model import OUTPUTS, ServedModel
 
 VERSION = "3.1.0"
 MOST_CATEGORIES = 200  # that are listed for one column
-JSON = "application/json"
+PROBES = ("/ping", "/health", "/ready")  # which need no token
 
 
-def describe(model: ServedModel, example: dict[str, Any], version: str | None) -> dict[str, Any]:
+def describe(model: ServedModel, example: dict[str, Any], version: str | None, settings: Settings) -> dict[str, Any]:
     """Return the document. `example` is a row of the model."""
-    return {
+    document: dict[str, Any] = {
         "openapi": VERSION,
         "info": {
             "title": f"A classifier: {', '.join(model.classes)}",
@@ -25,14 +27,17 @@ def describe(model: ServedModel, example: dict[str, Any], version: str | None) -
         },
         "paths": {
             "/invocations": {"post": _invocations(example)},
-            "/ping": {"get": _plain("Whether the server answers; also at /health.")},
-            "/health": {"get": _plain("Whether the server answers.")},
-            "/version": {"get": _plain("The version of ldep.")},
+            "/ping": _probe("Whether the server is alive; also at /health."),
+            "/health": _probe("Whether the server is alive."),
+            "/ready": _probe("Whether the server takes requests.", {"503": _error("It is being stopped.")}),
+            "/version": _get("The version of ldep.", "text/plain"),
+            "/metrics": _get("What the server has done, in Prometheus' text format.", "text/plain"),
+            "/openapi.json": _get("This document.", JSON),
         },
         "components": {
             "schemas": {
                 "Row": _row(model, example),
-                "Params": _params(),
+                "Params": _params(settings.limits),
                 "Error": {
                     "type": "object",
                     "properties": {"error_code": {"type": "string"}, "message": {"type": "string"}},
@@ -41,6 +46,15 @@ def describe(model: ServedModel, example: dict[str, Any], version: str | None) -
             }
         },
     }
+    if settings.secured:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+        for path in PROBES:
+            document["paths"][path]["get"]["security"] = []
+        for path in document["paths"].keys() - PROBES:
+            for operation in document["paths"][path].values():
+                operation["responses"]["401"] = _error(UNAUTHENTICATED)
+    return document
 
 
 def _invocations(example: dict[str, Any]) -> dict[str, Any]:
@@ -54,10 +68,14 @@ def _invocations(example: dict[str, Any]) -> dict[str, Any]:
     answers = {"type": "object", "properties": {"predictions": {"type": "array", "description": "One per row."}}}
     return {
         "summary": "Classify rows.",
-        "description": "MLflow's other formats are accepted too: dataframe_split, instances, inputs, and CSV.",
+        "description": "Also accepted: MLflow's other formats (dataframe_split, instances, inputs), CSV and Parquet.",
         "requestBody": {
             "required": True,
-            "content": {JSON: {"schema": body}, "text/csv": {"schema": {"type": "string"}}},
+            "content": {
+                JSON: {"schema": body},
+                CSV: {"schema": {"type": "string"}},
+                PARQUET: {"schema": {"type": "string", "format": "binary"}},
+            },
         },
         "responses": {
             "200": {
@@ -66,7 +84,11 @@ def _invocations(example: dict[str, Any]) -> dict[str, Any]:
                     "Ldep-Taken-As-Missing": {
                         "description": "The number of rows by column whose value was taken as missing, as JSON.",
                         "schema": {"type": "string"},
-                    }
+                    },
+                    "Ldep-Model-Version": {
+                        "description": "The version of the model that answered.",
+                        "schema": {"type": "string"},
+                    },
                 },
                 "content": {JSON: {"schema": answers}},
             },
@@ -78,10 +100,13 @@ def _invocations(example: dict[str, Any]) -> dict[str, Any]:
 ERRORS = {
     "400": "The request cannot be read, or a cell is not what its column needs.",
     "408": "The body did not arrive in time.",
-    "413": "The body is too large.",
-    "415": "The content type is neither JSON nor CSV.",
-    "503": "Too many requests for counterfactuals. The header Retry-After has the seconds until the next attempt.",
+    "413": "The body, its rows or the answer are too large.",
+    "415": "The content type is neither JSON, CSV nor Parquet.",
+    "500": "The server failed; its log says why.",
+    "503": "Too many requests, or the server is being stopped. The header Retry-After has the seconds until the next "
+    "attempt.",
 }
+UNAUTHENTICATED = "The header Authorization has no valid token. The header WWW-Authenticate says what is needed."
 
 
 def _error(description: str) -> dict[str, Any]:
@@ -116,10 +141,10 @@ def _column(column: FittedColumn) -> dict[str, Any]:
     return {"type": ["string", "null"], "description": description}
 
 
-def _params() -> dict[str, Any]:
+def _params(limits: Limits) -> dict[str, Any]:
     strict = "Refuse the request if a value would be taken as missing. `ldep serve --strict` makes true the default."
     columns = {"type": "array", "items": {"type": "string"}}
-    limits = counterfactual_answers.DEFAULTS
+    defaults = counterfactual_answers.DEFAULTS
     return {
         "type": "object",
         "properties": {
@@ -127,20 +152,24 @@ def _params() -> dict[str, Any]:
             "strict": {"type": "boolean", "description": strict},
             "frozen": {**columns, "description": "counterfactual: columns that must not change."},
             "integer": {**columns, "description": "counterfactual: columns that change by whole numbers."},
-            "norm": {"enum": list(NORMS), "default": limits["norm"], "description": "counterfactual: the distance."},
+            "norm": {"enum": list(NORMS), "default": defaults["norm"], "description": "counterfactual: the distance."},
             "seconds": {
                 "type": "number",
                 "exclusiveMinimum": 0,
-                "maximum": counterfactual_answers.MOST_SECONDS,
-                "default": limits["seconds"],
+                "maximum": limits.seconds,
+                "default": min(DEFAULT_SECONDS, limits.seconds),
                 "description": "counterfactual: the time limit of all rows.",
             },
         },
     }
 
 
-def _plain(summary: str) -> dict[str, Any]:
-    return {"summary": summary, "responses": {"200": {"description": "OK"}}}
+def _probe(summary: str, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"get": {"summary": summary, "responses": {"200": {"description": "OK"}, **(more or {})}}}
+
+
+def _get(summary: str, kind: str) -> dict[str, Any]:
+    return {"get": {"summary": summary, "responses": {"200": {"description": "OK", "content": {kind: {}}}}}}
 
 
 def _reference(name: str) -> dict[str, str]:

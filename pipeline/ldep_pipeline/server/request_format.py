@@ -1,8 +1,8 @@
 """The body of a request as rows of raw cells.
 
 The formats are those of MLflow's scoring protocol: JSON with `dataframe_split`, `dataframe_records`, `instances` or
-`inputs`, and CSV. Cells arrive as they were sent: pandas guesses no types, so a row means the same alone and beside
-others. The encoder then reads every cell as training did.
+`inputs`, and CSV; and Parquet, which `parquet_process` unpacks. Cells arrive as they were sent: pandas guesses no
+types, so a row means the same alone and beside others. The encoder then reads every cell as training did.
 
 Time and memory are proportional to the size of the body, whatever is in it. So only the model's columns are looked up
 in the rows, tables are made of some rows at a time, and rows cannot have many more cells than were sent.
@@ -22,10 +22,11 @@ import numpy as np
 import pandas as pd
 
 from ldep_pipeline.data.tables import LONGEST_LINE
+from ldep_pipeline.server.refusals import BadRequest
 from ldep_pipeline.serving import counterfactual_answers
 
 csv.field_size_limit(LONGEST_LINE)  # as in files; the size of a body has a limit of its own
-JSON, CSV = "application/json", "text/csv"
+JSON, CSV, PARQUET = "application/json", "text/csv", "application/vnd.apache.parquet"
 FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 PARAMS = ("output", "strict", *counterfactual_answers.DEFAULTS)
 NESTED = frozenset((list, dict))
@@ -34,14 +35,6 @@ NESTED = frozenset((list, dict))
 MOST_BRACKETS = 0.4
 FEW_CHARACTERS = 10_000  # of a body that may consist of brackets
 FEW_CELLS = 100_000  # that rows may have, whatever their size: more are refused if they are mostly left out
-
-
-class BadRequest(ValueError):
-    """The request is wrong; `status` is the HTTP status of the answer."""
-
-    def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 @dataclass(frozen=True)
@@ -79,15 +72,21 @@ class Rows:
             yield start, self.frame(start, start + count)
 
 
-def read(body: bytes, content_type: str | None, columns: Sequence[str]) -> tuple[Rows, dict[str, Any]]:
-    """The rows of a request in the model's columns, and its `params`; BadRequest says what is wrong."""
+def media_type(content_type: str | None) -> str:
+    """The format of a body, by its header; BadRequest if it is none that is read here."""
     kind, _, options = (content_type or "").partition(";")
     kind = kind.strip().lower()
-    if kind not in (JSON, CSV):
-        raise BadRequest(f"The content type is {content_type or 'missing'}; it must be {JSON} or {CSV}.", status=415)
+    if kind not in (JSON, CSV, PARQUET):
+        message = f"The content type is {content_type or 'missing'}; it must be {JSON}, {CSV} or {PARQUET}."
+        raise BadRequest(message, status=415)
     charset = options.strip().lower().removeprefix("charset=").strip('"')
     if charset not in ("", "utf-8", "utf8"):
         raise BadRequest(f"The content type has '{options.strip()}'; only charset=utf-8 is supported.", status=415)
+    return kind
+
+
+def read(body: bytes, kind: str, columns: Sequence[str]) -> tuple[Rows, dict[str, Any]]:
+    """The rows of a body in JSON or CSV, in these columns, and its `params`; BadRequest says what is wrong."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:

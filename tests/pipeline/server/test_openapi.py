@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from ldep_pipeline.server import openapi, request_format
+from ldep_pipeline.server.settings import Settings
 from ldep_pipeline.serving.served_model import ServedModel
 from ldep_pipeline.serving.training_profile import choose_example
 from tests.support import registered
@@ -48,7 +50,7 @@ def pipe(frame: pd.DataFrame) -> Pipeline:
 def test_the_schema_of_a_row_accepts_raw_rows_and_refuses_other_types(frame, pipe):
     served = ServedModel(pipe, None)
     example = choose_example(pipe, frame, frame["sold"].to_numpy(dtype=str))
-    document = openapi.describe(served, example, "1")
+    document = openapi.describe(served, example, "1", Settings(Path()))
     schema = document["components"]["schemas"]["Row"]
     rows = frame.drop(columns="sold").astype(object)
     for row in [example, *rows.where(rows.notna(), None).to_dict(orient="records")]:
@@ -59,12 +61,12 @@ def test_the_schema_of_a_row_accepts_raw_rows_and_refuses_other_types(frame, pip
 
 
 def test_every_parameter_of_a_request_is_described(pipe):
-    params = openapi.describe(ServedModel(pipe, None), {}, None)["components"]["schemas"]["Params"]
+    params = openapi.describe(ServedModel(pipe, None), {}, None, Settings(Path()))["components"]["schemas"]["Params"]
     assert set(params["properties"]) == set(request_format.PARAMS)
 
 
 def test_every_reference_leads_to_a_schema(frame, pipe):
-    document = openapi.describe(ServedModel(pipe, None), {}, None)
+    document = openapi.describe(ServedModel(pipe, None), {}, None, Settings(Path()))
     references = []
 
     def visit(node: object) -> None:

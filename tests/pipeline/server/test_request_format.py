@@ -11,7 +11,8 @@ import tracemalloc
 import pytest
 
 from ldep_pipeline.server import request_format
-from ldep_pipeline.server.request_format import CSV, JSON, BadRequest
+from ldep_pipeline.server.refusals import BadRequest
+from ldep_pipeline.server.request_format import CSV, JSON
 from tests.support import malformed, shapes
 
 CELLS = [True, False, None, 0, 1234567890123, 0.1, -0.0, 1e300, "", " a ", "01", "TRUE", "NA", "1e3", "\u00e9", "a,b"]
@@ -20,7 +21,9 @@ ROW = {"a": 1, "b": "x"}
 
 def read(body: object, content_type: str | None = JSON, columns: tuple[str, ...] = ("a", "b", "c")) -> list[dict]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return request_format.read(data, content_type, columns)[0].frame().to_dict(orient="records")
+    return (
+        request_format.read(data, request_format.media_type(content_type), columns)[0].frame().to_dict(orient="records")
+    )
 
 
 def same(left: object, right: object) -> bool:

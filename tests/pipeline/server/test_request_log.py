@@ -92,9 +92,8 @@ def test_a_torn_line_and_foreign_lines_are_left_out_with_a_warning(tmp_path, cap
         file.write('{"size": 2, "grö')  # the process was killed here
     log.append(frame((3, "x", "")), COLUMNS, "7")
     with log.path.open("ab") as file:
-        file.write(
-            b'[]\n{"size": 4}\n{"time": "", "version": "7", "row": {"size": 4}}\n\xff\n' + b"[" * 100_000 + b"\n"
-        )
+        file.write(b'[]\n{"size": 4}\n{"time": "", "version": "7", "row": {"size": 4}}\n\xff\n')
+        file.write(b"[" * 100_000 + b"\n")
         nested = {"time": "", "version": "7", "row": {"size": [1], "größe": 1}}
         file.write(json.dumps(nested).encode() + b'\n{"time": 1, "version": "7", "row": {"size": 1}}\n\n')
     (rows,) = request_log.read(log.path, COLUMNS)

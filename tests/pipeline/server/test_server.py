@@ -22,7 +22,8 @@ import requests
 
 from ldep_pipeline.commands import score
 from ldep_pipeline.registry import download
-from ldep_pipeline.server import app
+from ldep_pipeline.server.answers import PART, TAKEN_AS_MISSING
+from ldep_pipeline.server.settings import Limits
 from ldep_pipeline.serving import served_model
 from tests.support import killing, malformed, registered, shapes
 from tests.support.servers import mlflow_serving, serving
@@ -145,9 +146,9 @@ def test_an_unseen_category_counts_as_missing_and_the_answer_names_its_column(se
 def test_a_header_counts_the_values_taken_as_missing(server):
     rows = [{"width": 1, "größe (cm)": 1, "grade": grade, "colour": "red"} for grade in (1, 9, None, "?", "x")]
     answer = requests.post(server[0], json={"dataframe_records": rows}, timeout=60)
-    assert json.loads(answer.headers[app.TAKEN_AS_MISSING]) == {"grade": 2}
+    assert json.loads(answer.headers[TAKEN_AS_MISSING]) == {"grade": 2}
     answer = requests.post(server[0], json={"dataframe_records": rows[:1]}, timeout=60)
-    assert app.TAKEN_AS_MISSING not in answer.headers
+    assert TAKEN_AS_MISSING not in answer.headers
 
 
 def test_a_strict_request_with_an_unknown_value_is_refused(server):
@@ -277,14 +278,14 @@ def test_a_key_of_its_own_in_each_row_costs_no_memory(server):
 
 def test_rows_are_answered_in_parts_as_they_are_at_once(server, frame):
     """Also the number of an unreadable row, and of values that were taken as missing, counts from the first part."""
-    rows = plain(frame).to_dict(orient="records") * (2 * app.PART // len(frame) + 1)
+    rows = plain(frame).to_dict(orient="records") * (2 * PART // len(frame) + 1)
     answers = post(server, {"dataframe_records": rows})
     assert answers == post(server, {"dataframe_records": rows[: len(frame)]}) * (len(rows) // len(frame))
     wrong = [*rows, {**rows[0], "width": "4x"}]
     assert refused(server, {"instances": wrong}) == f"row {len(rows)}, column 'width': '4x' is not a number."
     unknown = [{**row, "grade": "9"} for row in rows]
     answer = requests.post(server[0], json={"instances": unknown}, timeout=60)
-    assert json.loads(answer.headers[app.TAKEN_AS_MISSING]) == {"grade": len(rows)}
+    assert json.loads(answer.headers[TAKEN_AS_MISSING]) == {"grade": len(rows)}
 
 
 def test_an_answer_that_is_too_large_is_refused(server, frame):
@@ -295,7 +296,7 @@ def test_an_answer_that_is_too_large_is_refused(server, frame):
             "params": {"output": "full"},
         }
     )
-    assert len(body) < app.LARGEST_BODY
+    assert len(body) < Limits().body
     answer = requests.post(server[0], data=body, headers=JSON, timeout=300)
     assert answer.status_code == 413
     assert "the answer is larger than" in answer.json()["message"].lower()
@@ -330,7 +331,7 @@ def test_a_body_that_is_too_large_is_refused_and_takes_no_memory(server):
         with contextlib.suppress(requests.ConnectionError):  # the server may answer before all was sent, and close
             answer = requests.post(server[0], data=b" " * 100_000_000, headers=JSON, timeout=120)
             assert answer.status_code == 413
-    assert memory(server[1]) < before + 2 * app.LARGEST_BODY
+    assert memory(server[1]) < before + 2 * Limits().body
 
 
 def test_the_server_outlives_its_workers(server):
