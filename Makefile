@@ -138,7 +138,7 @@ wheel-test: wheel ## install the release into empty environments and use it ther
 UV = uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
   --no-emit-package ldep --no-header $(if $(UPGRADE),--upgrade)
 lock: ## write the locks and conda.yaml; the present pins stay unless UPGRADE=1 (needs uv)
-	$(UV) pyproject.toml pipeline/pyproject.toml --extra dask --extra dccp --extra docs --extra onnx --extra server \
+	$(UV) pyproject.toml pipeline/pyproject.toml --extra dask --extra dccp --extra docs --extra onnx --extra prove --extra server \
 	  --extra table --extra test --group offline -o requirements.lock
 	$(UV) pipeline/pyproject.toml --extra peers --no-deps -c requirements.lock -o peers.lock
 	$(UV) pyproject.toml --group bench --no-deps -c requirements.lock -o benchmarks/requirements.lock

@@ -41,7 +41,7 @@ __all__ = [
     "StreamingLDEPClassifier",
 ]
 
-PACKAGES = ("answers", "estimators", "explain", "export", "model", "plotting", "search", "solvers", "table", "training")
+PACKAGES = ("answers", "estimators", "explain", "export", "model", "plotting", "prove", "search", "solvers", "table", "training")
 
 
 def __getattr__(name: str) -> Any:

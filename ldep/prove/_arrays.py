@@ -40,12 +40,12 @@ class Arrays:
     def __init__(self, problem: Problem, objective: dict[int, Any]):
         self.n, self.n_maxima = problem.size, len(problem.pieces)
         self.width = self.n + self.n_maxima + 1
-        self.pieces = [np.array([self._row(piece) for piece in pieces]) for pieces in problem.pieces]
-        self.objective = self._row(objective)
-        rows = np.array([self._row(form) for form in problem.rows]).reshape(-1, self.width)
+        self.pieces = [np.array([self.row(piece) for piece in pieces]) for pieces in problem.pieces]
+        self.objective = self.row(objective)
+        rows = np.array([self.row(form) for form in problem.rows]).reshape(-1, self.width)
         self.rows, self.at_most = -rows[:, : self.n], rows[:, -1]
         self.choices = [(np.array(places), np.array(table, dtype=float)) for places, table in problem.choices]
-        self.bridges = [(g, h, self._row(largest)) for g, h, largest in problem.bridges]
+        self.bridges = [(g, h, self.row(largest)) for g, h, largest in problem.bridges]
         self.grids = [None if grid is None else (float(grid[0]), float(grid[1])) for grid in problem.grids]
         self.free = np.array(problem.free, dtype=int)
         self.ball = None
@@ -53,7 +53,8 @@ class Arrays:
             center, scale = (np.array([float(v) for v in part]) for part in (problem.center, problem.scale))
             self.ball = (center, scale, float(problem.radius), problem.ball["norm"])
 
-    def _row(self, form: dict[int, Any]) -> np.ndarray:
+    def row(self, form: dict[int, Any]) -> np.ndarray:
+        """An affine function as a row of coefficients."""
         row = np.zeros(self.width)
         for place, coefficient in form.items():
             row[place if place != CONSTANT else self.width - 1] = float(coefficient)

@@ -23,8 +23,9 @@ def numbers_of(model: FittedModel) -> dict[str, Any]:
     """
     marked = np.flatnonzero(model.takes_missing)
     if marked.size:
+        center = model.members[0].center
         model = FittedModel(
-            [_with_marks(member, marked) for member in model.members],
+            [_with_marks(member, marked, center) for member in model.members],
             model.weights,
             model.votes,
             model.thresholds,
@@ -34,13 +35,15 @@ def numbers_of(model: FittedModel) -> dict[str, Any]:
     return {name: program[name] for name in NUMBERS}
 
 
-def _with_marks(member: Maxima, marked: np.ndarray) -> Maxima:
+def _with_marks(member: Maxima, marked: np.ndarray, center: np.ndarray) -> Maxima:
+    """The member over features and marks, for rows whose missing values are filled with those of the centre."""
     slopes = []
     for g, own in enumerate(member.slopes):
         marks = np.zeros((len(own), len(marked)))
         if member.missing is not None:
             places = np.searchsorted(marked, member.missing.features)
             marks[:, places] = member.missing.added[g]
+        marks += own[:, marked] * (member.center - center)[marked]
         slopes.append(np.hstack([own, marks]))
     center = np.concatenate([member.center, np.zeros(len(marked))])
     intercepts = [offset - w @ center for offset, w in zip(member.offsets, slopes)]

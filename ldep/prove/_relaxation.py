@@ -17,9 +17,9 @@ from ldep.prove._arrays import Arrays, Box
 # Multipliers below this share of the largest are rounding errors.
 NOISE = 1e-11
 # Tangents that may be added to a ball, in one part.
-MOST_TANGENTS = 200
+MOST_TANGENTS = 100
 # What an answer may exceed the radius of a ball by, in shares of the radius.
-OUTSIDE = 1e-9
+OUTSIDE = 1e-6
 # What a unit by which rows fail may cost, in units of the objective, where no point has them all.
 PRICES = (1e3, 1e6, 1e9)
 
@@ -29,8 +29,10 @@ class Program:
 
     def __init__(self) -> None:
         self.highs = highspy.Highs()
-        for option, value in {"output_flag": False, "presolve": "off", "threads": 1, "solver": "simplex"}.items():
-            self.highs.setOptionValue(option, value)
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("presolve", "off")
+        self.highs.setOptionValue("threads", 1)
+        self.highs.setOptionValue("solver", "simplex")
 
     def solve(self, cost, rows, sides, n_inequalities: int, lower, upper):
         """Minimise cost . x where the first rows are at most, and the others equal to, their sides.

@@ -50,18 +50,22 @@ class Search:
     bound : float
         No value is larger.
     tree : list of dict
-        The proof, as certificates have it.
+        The proof of the bound, as certificates have it.
+    limit : float
+        What the margin is in units of the objective.
     """
 
     problem: Problem
     claim: dict[str, Any]
     deadline: Deadline
     starts: np.ndarray | None = None
+    n_starts: int = STARTS
     best: float = -np.inf
     x: np.ndarray | None = None
     bound: float = np.inf
     tree: list[dict[str, Any]] = field(default_factory=list)
     parts: int = 0
+    limit: float = 0.0
 
     def __post_init__(self) -> None:
         self.arrays = Arrays(self.problem, self.problem.objective(self.claim["conditions"]))
@@ -69,33 +73,52 @@ class Search:
         self.order = itertools.count()
         self.proofs: dict[int, Relaxed] = {}
 
-    def run(self, limit: float | None = None, tolerance: float = 0.0) -> None:
-        """Find the largest value up to the tolerance; with a limit, decide only whether it is above the limit."""
+    def largest(self, tolerance: float) -> None:
+        """Find the largest value, up to a tolerance in shares of the range of the objective."""
+        self._run(None, tolerance)
+
+    def decide(self, margin: float) -> None:
+        """Decide whether some value is above the margin, which is a share of the range of the objective."""
+        self._run(margin, 0.0)
+
+    @property
+    def above(self) -> bool:
+        """Whether a row was found whose value is above the margin."""
+        return self.best > self.limit
+
+    @property
+    def excluded(self) -> bool:
+        """Whether it is proven that no value is above the margin."""
+        return self.bound <= self.limit
+
+    def _run(self, margin: float | None, tolerance: float) -> None:
+        self.limit = 0.0
         if self.whole.empty:
             self.bound, self.tree = -np.inf, [{"split": None, "below": {}, "above": {}, "rows": {}, "bridges": {}}]
             return
         with single_thread():
             self.relaxation = Relaxation(self.arrays, self.whole)
             self.unit = self.relaxation.unit
+            limit = None if margin is None else margin * self.unit
+            self.limit = margin * self.unit if margin is not None else np.inf
             self._begin()
-            if limit is not None and self.best > limit:
-                return
-            self._branch(limit, tolerance)
+            if limit is None or self.best <= limit:
+                self._branch(limit, tolerance * self.unit)
 
     def _begin(self) -> None:
         """Look for a large value from random rows, from given ones and from the middle."""
         rng = np.random.default_rng(0)
         low, high = self.whole.low, self.whole.high
-        X = low + (high - low) * rng.random((STARTS, self.arrays.n))
+        X = low + (high - low) * rng.random((self.n_starts, self.arrays.n))
         for column, grid in enumerate(self.arrays.grids):
             if grid is not None:
                 X[:, column] = grid[0] + grid[1] * np.rint((X[:, column] - grid[0]) / grid[1])
         for (places, table), allowed in zip(self.arrays.choices, self.whole.choices):
-            X[:, places] = table[rng.choice(np.array(allowed), STARTS)]
+            X[:, places] = table[rng.choice(np.array(allowed), self.n_starts)]
         if self.starts is not None:
             X = np.vstack([X, self.starts])
         values = self.arrays.at(X)
-        for x in X[np.argsort(-values, kind="stable")[:IMPROVED]]:
+        for x in X[np.argsort(-values, kind="stable")[: max(1, IMPROVED * self.n_starts // STARTS)]]:
             for _ in range(STEPS):
                 before = self.best
                 self._offer(x)
@@ -154,7 +177,7 @@ class Search:
     def _branch(self, limit: float | None, tolerance: float) -> None:
         heap: list[tuple[float, int, Node]] = []
         self.tree = [{}]
-        root = self._node(self.whole, 0, None, -np.inf)
+        root = self._node(self.whole, 0, None, -self.unit)
         if root is not None:
             heapq.heappush(heap, (-root.bound, next(self.order), root))
         done = -np.inf
@@ -206,7 +229,8 @@ class Search:
         relaxed = self.relaxation.relaxed(box, aim)
         if relaxed is None:
             # The program failed: this part keeps the bound of its parent until it is split.
-            assert parent is not None, "the program of the whole has no solution"
+            if parent is None:
+                raise ArithmeticError("HiGHS did not solve the linear program of a proof")
             relaxed = parent.relaxed
         self.proofs[place] = relaxed
         self.tree[place] = relaxed.leaf

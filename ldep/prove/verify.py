@@ -84,7 +84,8 @@ class Problem:
             reach = [self.radius * scale for scale in self.scale]
             self.low = [max(low, c - r) for low, c, r in zip(self.low, self.center, reach, strict=True)]
             self.high = [min(high, c + r) for high, c, r in zip(self.high, self.center, reach, strict=True)]
-        self.pieces, self.scores, self.bridges = [], [], []
+        self.pieces: list[list[dict]] = []
+        self.scores, self.bridges = [], []
         for copy in certificate["copies"]:
             forms = [add(self._linear(entry["terms"]), ONE, exact(entry["constant"])) for entry in copy["features"]]
             features = [combined((1 / exact(entry["scale"]), f)) for entry, f in zip(copy["features"], forms)]
@@ -155,35 +156,35 @@ class Problem:
         for places, table in self.choices:
             inside = [all(low[j] <= v <= high[j] for j, v in zip(places, row, strict=True)) for row in table]
             choices.append(tuple(row for row, allowed in enumerate(inside) if allowed))
-        return Part(self, low, high, tuple(tuple(range(len(pieces))) for pieces in self.pieces), tuple(choices))
+        return Part(self, (low, high, tuple(tuple(range(len(pieces))) for pieces in self.pieces), tuple(choices)))
 
 
 class Part:
     """Some of the allowed x: ranges of the inputs, the pieces that may be the largest, and the choices."""
 
-    def __init__(self, problem, low, high, pieces, choices):
-        self.problem, self.low, self.high, self.pieces, self.choices = problem, low, high, pieces, choices
-        self.limits, self.empty = {}, any(low[j] > high[j] for j in problem.free) or not all(choices)
+    def __init__(self, problem, own):
+        self.problem, self.own, self.limits = problem, own, {}
+        self.low, self.high, self.pieces, self.choices = own
+        self.empty = any(self.low[j] > self.high[j] for j in problem.free) or not all(self.choices)
 
     def split(self, node):
         """The parts into which a node of the tree splits this one; together they are all of it."""
-        problem, own = self.problem, (self.low, self.high, self.pieces, self.choices)
+        problem, own = self.problem, self.own
         if node["split"] == "input":
             j, below = node["input"], exact(node["at"])
             base, step = problem.grids[j] or (below, 0)
             below = base + step * floor((below - base) / step) if step else below
             high, low = list(self.high), list(self.low)
             high[j], low[j] = min(high[j], below), max(low[j], below + step)
-            return [Part(problem, self.low, high, *own[2:]), Part(problem, low, *own[1:])]
+            return [Part(problem, (self.low, high, *own[2:])), Part(problem, (low, *own[1:]))]
         kind, place = (2, node["maximum"]) if node["split"] == "maximum" else (3, node["choice"])
-        groups = [tuple(group) for group in node["groups"]]
-        for number in set(own[kind][place]).difference(*groups):
+        for number in set(own[kind][place]).difference(*node["groups"]):
             require(kind == 2, "a split leaves out a choice")
             other = problem.pieces[place][node["above"][str(number)]]
             smaller = combined((1, problem.pieces[place][number]), (-1, other))
             require(self.largest(smaller) < 0, "a split leaves out a piece that may be the largest")
-        changed = [(*own[kind][:place], group, *own[kind][place + 1 :]) for group in groups]
-        return [Part(problem, *own[:kind], new, *own[kind + 1 :]) for new in changed]
+        changed = [(*own[kind][:place], tuple(group), *own[kind][place + 1 :]) for group in node["groups"]]
+        return [Part(problem, (*own[:kind], new, *own[kind + 1 :])) for new in changed]
 
     def limit(self, g):
         """Bounds of z_g here, from below and from above."""
@@ -265,7 +266,7 @@ def proven_bound(problem, claim):
 def check(certificate):
     """For each claim None if it holds, else why it is refused."""
     require(certificate["format"] == FORMAT, f"the format is not {FORMAT!r}")
-    problem, results = Problem(certificate), []
+    problem, results = Problem(certificate), list[str | None]()
     for claim in certificate["claims"]:
         try:
             found = proven_bound(problem, claim)

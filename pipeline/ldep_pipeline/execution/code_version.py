@@ -19,7 +19,7 @@ FIT_ROOMS = ("fitting", "metrics")
 # The packages of ldep that describe a fitted model, or make the numbers that a fit gets. No package that decides a fit
 # imports them (a test proves it), except that the estimators inherit methods from them, none of which `fit` or
 # `predict` calls.
-DECIDES_NO_FIT = ("answers", "explain", "export", "plotting", "table")
+DECIDES_NO_FIT = ("answers", "explain", "export", "plotting", "prove", "table")
 # Distributions whose version decides numbers. Those of the solvers are optional.
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "cvxpy", "dccp", "highspy", "mosek")
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}  # of packages that are called otherwise: looking for them takes a while

@@ -1,0 +1,82 @@
+"""The verifier stands alone, accepts every certificate, and refuses one of which a number that matters was changed."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldep.prove import promise, verify
+from tests.support.proven_models import Stated, random_model
+
+FILE = Path(verify.__file__)
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    model = Stated(random_model(np.random.default_rng(3), 4, 3))
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 4))
+    values = model.decision_function(X)
+    verdict = promise(model, X, range={"decision": [float(values.min()) - 5.0, float(values.max()) + 5.0]})
+    assert verdict.kept
+    return json.loads(json.dumps(verdict.certificate))
+
+
+def run(*files: Path) -> subprocess.CompletedProcess:
+    # -I: no path of the project, -S: no installed packages.
+    return subprocess.run([sys.executable, "-I", "-S", FILE, *files], capture_output=True, text=True, check=False)
+
+
+def test_it_is_one_short_file_that_needs_the_standard_library_alone():
+    assert len(FILE.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_it_accepts_a_certificate_and_the_model_that_it_is_about(certificate, tmp_path):
+    proof, model = tmp_path / "certificate.json", tmp_path / "model.json"
+    proof.write_text(json.dumps(certificate), encoding="utf-8")
+    model.write_text(json.dumps(certificate["models"][0]), encoding="utf-8")
+    result = run(proof, model)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("HOLDS") == 2
+    changed = copy.deepcopy(certificate["models"][0])
+    changed["offsets"][0] += 1e-9
+    model.write_text(json.dumps(changed), encoding="utf-8")
+    assert run(proof, model).returncode == 3
+    assert run(proof, tmp_path / "absent.json").returncode == 1
+
+
+def test_it_refuses_a_smaller_bound_and_a_larger_slope(certificate):
+    changed = copy.deepcopy(certificate)
+    changed["claims"][0]["bound"] = changed["claims"][0]["bound"].replace("-", "-9")
+    assert verify.check(changed)[0] is not None
+    changed = copy.deepcopy(certificate)
+    changed["models"][0]["slopes"][0] = [100.0] * 4
+    assert any(verify.check(changed))
+
+
+def test_it_refuses_a_tree_that_leaves_rows_out(certificate):
+    for claim in certificate["claims"]:
+        for number, node in enumerate(claim["tree"]):
+            if node["split"] != "maximum":
+                continue
+            changed = copy.deepcopy(certificate)
+            (twin,) = [other for other in changed["claims"] if other["claim"] == claim["claim"]]
+            twin["tree"][number]["groups"].pop()
+            twin["tree"][number]["children"].pop()
+            twin["tree"][number]["above"] = {str(p): 0 for p in range(3)}
+            assert any(verify.check(changed))
+
+
+@pytest.mark.parametrize("value", [None, "nothing", [], {}, 1.0])
+def test_damaged_certificates_are_refused(certificate, value):
+    for key in certificate:
+        changed = {**certificate, key: value}
+        try:
+            results = verify.check(changed)
+        except verify.DAMAGED:
+            continue
+        harmless = (key, value) in (("ball", None), ("ball", []), ("ball", {})) or key in ("choices", "rows", "bridges")
+        assert harmless or any(results) or not results
