@@ -41,7 +41,7 @@ __all__ = [
     "StreamingLDEPClassifier",
 ]
 
-PACKAGES = ("answers", "estimators", "explain", "export", "model", "plotting", "prove", "search", "solvers", "table", "training")
+PACKAGES = tuple("answers estimators explain export model plotting prove search solvers table training".split())
 
 
 def __getattr__(name: str) -> Any:
