@@ -41,7 +41,19 @@ __all__ = [
     "StreamingLDEPClassifier",
 ]
 
-PACKAGES = tuple("answers estimators explain export model plotting prove search solvers table training".split())
+PACKAGES = (
+    "answers",
+    "estimators",
+    "explain",
+    "export",
+    "model",
+    "plotting",
+    "prove",
+    "search",
+    "solvers",
+    "table",
+    "training",
+)
 
 
 def __getattr__(name: str) -> Any:
