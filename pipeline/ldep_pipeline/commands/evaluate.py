@@ -23,7 +23,7 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.common.files import write_json
 from ldep_pipeline.metrics.evaluation import classes_of
 from ldep_pipeline.metrics.metric import METRICS, Metric
-from ldep_pipeline.registry import download
+from ldep_pipeline.registry import download, notifications
 from ldep_pipeline.registry.download import Opened
 from ldep_pipeline.registry.origin import Promise
 from ldep_pipeline.report import renderers
@@ -74,7 +74,13 @@ def evaluate(args: Namespace) -> int:
     print(result.text())
     if args.json is not None:
         write_json(args.json, result.to_json())
-    return MISSED if result.verdict is not None and result.verdict.is_missed else 0
+    if result.verdict is None or not result.verdict.is_missed:
+        return 0
+    found = result.to_json()
+    facts = {name: found[name] for name in ("model", "version", "rows", "is_estimate", "verdict")}
+    facts |= found["metrics"][result.verdict.metric] | {"file": str(args.source)}
+    notifications.of_project("missed_promise", facts)
+    return MISSED
 
 
 class Result:

@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from ldep_pipeline.commands import CommandLine, positive_integer
-from ldep_pipeline.registry import history, rollback
+from ldep_pipeline.registry import download, history, notifications, registration, rollback
 from ldep_pipeline.registry.history import Event
 from ldep_pipeline.registry.rollback import History
 from ldep_pipeline.report import renderers
@@ -70,11 +70,13 @@ def add_rollback(parser: ArgumentParser) -> None:
 def roll_back(args: Namespace) -> None:
     version = None if args.version is None else str(args.version)
     event = rollback.roll_back(args.name, version, args.why)
+    facts = registration.facts(args.name, download.name_of(args.name), event)
     before = f" instead of version {event.instead_of}" if event.instead_of else ""
     print(
         f"Version {event.version} is the champion{before}. `ldep rollback {args.name} --why ...` takes this back, and "
         f"`dvc repro` draws the page of {args.name} again."
     )
+    notifications.of_project("rollback", facts)
 
 
 COMMANDS = {

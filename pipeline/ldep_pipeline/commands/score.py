@@ -28,7 +28,7 @@ from ldep_pipeline.common.errors import UserError, listed, short
 from ldep_pipeline.common.files import replacing, write_json
 from ldep_pipeline.data.tables import Table, open_table
 from ldep_pipeline.data.tables.csv_table import CsvTable
-from ldep_pipeline.registry import download
+from ldep_pipeline.registry import download, notifications
 from ldep_pipeline.report import renderers
 from ldep_pipeline.server import request_log
 from ldep_pipeline.serving.served_model import Report, ServedModel, columns_by_row, refuse
@@ -89,7 +89,12 @@ def score(args: Namespace) -> int:
     if args.target is not None:
         options = {"explain": args.explain, "strict": args.strict, "keep": args.keep}
         run(args.model, args.source, args.target, **options, layout=vars(args))
-    return MOVED if args.check and check_drift(args.model, args.source, args.json, layout=vars(args)) else 0
+    moved = check_drift(args.model, args.source, args.json, layout=vars(args)) if args.check else []
+    if not moved:
+        return 0
+    columns = [{"column": column.column, "psi": column.psi, "reasons": column.reasons} for column in moved]
+    notifications.of_project("drift", {"model": args.model, "file": str(args.source), "columns": columns})
+    return MOVED
 
 
 def run(

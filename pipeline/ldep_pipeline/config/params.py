@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator, model_validator
 
 from ldep_pipeline.common.errors import UserError, nearest, short
 from ldep_pipeline.common.files import safe_name, write_text
@@ -63,6 +65,47 @@ class Register(Section):
     example_row: bool = True
 
 
+EventName = Literal["promotion", "rollback", "drift", "missed_promise"]
+VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def check_address(url: str) -> str:
+    """An address that may be notified: encrypted, or on this machine, and without a password; else ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("the address to notify must begin with https://")
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise ValueError("an address to notify that is not on this machine must begin with https://")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("an address to notify holds no password; put it into a header, by an environment variable")
+    return url
+
+
+class Notify(Section):
+    """Whom to tell what happened. `$NAME` stands for an environment variable: params.yaml holds no secret."""
+
+    url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    command: list[str] = Field(default_factory=list)
+    events: list[EventName] = Field(default_factory=lambda: list(get_args(EventName)))
+
+    @field_validator("url")
+    @classmethod
+    def _may_be_notified(cls, url: str | None) -> str | None:
+        return url if url is None or VARIABLE.fullmatch(url) else check_address(url)
+
+    @field_validator("headers")
+    @classmethod
+    def _hold_no_secret(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not VARIABLE.fullmatch(value):
+                raise ValueError(f"the value of {short(name)} must be $ and the name of an environment variable")
+            if not re.fullmatch(r"[A-Za-z0-9-]+", name):
+                raise ValueError(f"'{short(name)}' is not the name of a header")
+        return headers
+
+
 class Params(Section):
     data: Data = Data()
     datasets: list[Name] = Field(min_length=1)
@@ -76,6 +119,7 @@ class Params(Section):
     tuning: Tuning = Tuning()
     execution: Execution = Execution()
     tracking: Tracking = Tracking()
+    notify: Notify = Notify()
     # A model has a method `register` already.
     register_: Register = Field(default=Register(), alias="register")
 

@@ -13,7 +13,7 @@ import json
 import logging
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from ldep_pipeline.data.stage_files import Provenance
 from ldep_pipeline.execution import plan, thresholds
 from ldep_pipeline.fitting.fit import FitTask, run_fit
 from ldep_pipeline.metrics.metric import METRICS
-from ldep_pipeline.registry import final_model, history, promotion, versions
+from ldep_pipeline.registry import final_model, history, notifications, promotion, versions
 from ldep_pipeline.registry.final_model import FinalModel
 from ldep_pipeline.registry.history import Event
 from ldep_pipeline.registry.origin import Origin
@@ -50,7 +50,22 @@ def register(work: FinalModel, selected: Selection, params: Params, root: Path, 
     store = connection.connect(params.tracking.experiment, root)
     registration = _Registration(Registry(store, work.dataset, root), work, selected, params, promote)
     problem = f"{work.dataset} could not be registered"
-    return store.do(f"registering {work.dataset}", registration.run, problem, "Fix this and run it again")
+    record = store.do(f"registering {work.dataset}", registration.run, problem, "Fix this and run it again")
+    for event in registration.promotions:
+        notifications.send(params.notify, "promotion", facts(work.dataset, registration.registry.name, event), root)
+    return record
+
+
+def facts(dataset: str, name: str, event: Event) -> dict[str, Any]:
+    """What a notification says of a version that became champion."""
+    return {
+        "dataset": dataset,
+        "model": name,
+        "version": event.version,
+        "instead_of": event.instead_of or None,
+        "decided_by": event.decided_by,
+        "why": event.why,
+    }
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,8 @@ class _Registration:
     selected: Selection
     params: Params
     promote: bool
+    promotions: list[Event] = field(default_factory=list)
+    """The events of this run, of which somebody may be notified."""
 
     @property
     def rule(self) -> PromotionRule:
@@ -139,7 +156,10 @@ class _Registration:
         if any((event.what, event.version, event.why) == (what, number, decision.why) for event in events[-1:]):
             return
         decided_by = history.ON_REQUEST if self.promote else history.RULE
-        self.registry.record(Event(what, number, decision.why, "" if champion == number else champion, decided_by))
+        event = Event(what, number, decision.why, "" if champion == number else champion, decided_by)
+        self.registry.record(event)
+        if decision.promoted:
+            self.promotions.append(event)
 
     def _decide(self, number: str) -> str:
         """Apply the rule, describe the version, move the alias, and return which."""
