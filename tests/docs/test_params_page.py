@@ -10,12 +10,17 @@ import yaml
 from pydantic import BaseModel
 
 from ldep_pipeline.config.params import Params
+from ldep_pipeline.fitting.specs import Costs
 from ldep_pipeline.metrics.metric import METRICS
 from tests.support import pages
 
 PAGE = pages.ROOT / "docs/params.md"
 # Placeholders in the page for names that the user chooses.
 PLACEHOLDERS = {"own_data": "NAME", "classifiers": "NAME", "search": "PARAMETER"}
+
+
+# A data set has the keys of these sections again; the page lists them once.
+SECTIONS = {field.annotation for field in Params.model_fields.values()} | {Costs}
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -26,7 +31,7 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
         inner = section(field.annotation)
         if inner is None or name in PLACEHOLDERS or default in (None, "required"):
             yield prefix + name, default
-        if inner is not None:
+        if inner is not None and not (prefix.startswith("own_data") and inner in SECTIONS):
             yield from keys(inner, f"{prefix}{name}." + (f"{PLACEHOLDERS[name]}." if name in PLACEHOLDERS else ""))
 
 

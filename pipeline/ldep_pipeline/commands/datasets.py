@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -59,7 +60,7 @@ def datasets(args: Namespace) -> None:
     print(table(params.load(args.params).own_data if args.params.is_file() else {}))
 
 
-def table(own_data: dict[str, OwnData], folder: Path = paths.DATA) -> str:
+def table(own_data: Mapping[str, OwnData], folder: Path = paths.DATA) -> str:
     """Return one line per data set: the catalogue in the paper's order, then the user's own data."""
     rows = [
         (

@@ -18,11 +18,11 @@ from pydantic import ValidationError
 from ldep.table import columns
 from ldep_pipeline.commands import CommandLine, add_layout, add_params
 from ldep_pipeline.commands.datasets import guessed_layout, text_table
-from ldep_pipeline.common.errors import UserError, listed
+from ldep_pipeline.common.errors import UserError, listed, nearest
 from ldep_pipeline.common.files import replacing, safe_name
 from ldep_pipeline.common.progress import duration, of_one_step
 from ldep_pipeline.config import params, paths
-from ldep_pipeline.config.params import Key, OwnData, Params, load
+from ldep_pipeline.config.params import OwnData, Params, load
 from ldep_pipeline.data import catalogue, own_file
 from ldep_pipeline.data.own_file import OwnTable, suggest
 from ldep_pipeline.data.profile import Profile
@@ -31,6 +31,7 @@ from ldep_pipeline.execution import pilot, pools, suites
 from ldep_pipeline.execution.suites import ChosenModels, Timing
 from ldep_pipeline.fitting.models import resolve
 from ldep_pipeline.fitting.training_data import Partition, TrainingData
+from ldep_pipeline.metrics.metric import METRICS
 from ldep_pipeline.stages.impute import impute
 
 CLASS_WEIGHT = "class_weight"
@@ -68,6 +69,8 @@ def new(args: Namespace) -> None:
     _check_name(name, args.params)
     if not file.is_file():
         raise UserError(f"{file}: there is no such file.")
+    if args.metric is not None and args.metric not in METRICS:
+        raise UserError(f"there is no metric '{args.metric}'; {nearest(args.metric, METRICS)}")
     own = _entry(args, layout)
     with of_one_step(f"reading {file}"):
         fetched = own_file.fetch(name, own)  # it can be used
@@ -86,16 +89,11 @@ def new(args: Namespace) -> None:
     known = load(args.params)
     timings = _timings(args.suite, known, fetched)
     choice = suites.choose(args.suite, known, found.rows, _width(found), timings)
-    params.set_values(
-        {
-            ("own_data", name): own.model_dump(exclude_defaults=True),
-            ("datasets",): [name],
-            ("models",): choice.models,
-            ("metric",): metric,
-            **(class_weights(choice.models, known) if found.is_unbalanced else {}),
-        },
-        args.params,
-    )
+    entry = {**own.model_dump(exclude_defaults=True), "metric": metric, "models": choice.models}
+    weights = class_weights(choice.models, known) if found.is_unbalanced else {}
+    if weights:
+        entry["classifiers"] = weights
+    params.set_values({("own_data", name): entry, ("datasets",): [*known.datasets, name]}, args.params)
     _report(name, path, found, choice, metric, args.suite)
 
 
@@ -104,9 +102,9 @@ def suitable_metric(found: Profile) -> str:
     return "balanced_accuracy" if found.is_unbalanced else "accuracy"
 
 
-def class_weights(models: Sequence[str], params: Params) -> dict[Key, Any]:
-    """Changes of params.yaml that let tuning choose class weights, for the models that have them."""
-    changes: dict[Key, Any] = {}
+def class_weights(models: Sequence[str], params: Params) -> dict[str, Any]:
+    """Changes of `classifiers` that let tuning choose class weights, for the models that have them."""
+    changes: dict[str, Any] = {}
     for model in models:
         name = params.classifiers[model].ensemble or model  # an ensemble is one of the trials of another model
         entry = params.classifiers[name]
@@ -114,11 +112,11 @@ def class_weights(models: Sequence[str], params: Params) -> dict[Key, Any]:
             continue
         if CLASS_WEIGHT not in inspect.signature(resolve(entry.class_)).parameters:
             continue
-        changes["classifiers", name, "search", CLASS_WEIGHT] = {"choices": [None, "balanced"]}
+        changes[name] = {"search": {CLASS_WEIGHT: {"choices": [None, "balanced"]}}}
         if entry.first:
             weights = ["balanced" if number % 2 == 0 else None for number in range(len(entry.first))]
             first = [{**settings, CLASS_WEIGHT: weight} for settings, weight in zip(entry.first, weights)]
-            changes["classifiers", name, "first"] = first
+            changes[name]["first"] = first
     return changes
 
 
@@ -182,7 +180,7 @@ def _in_own_folder(name: str, file: Path) -> Path:
 
 
 def _report(name: str, path: Path, found: Profile, choice: ChosenModels, metric: str, suite: str) -> None:
-    print(f"\nThe file is {path}. params.yaml now has the data set '{name}' alone:")
+    print(f"\nThe file is {path}. params.yaml now has the data set '{name}':")
     if found.dropped:
         print(f"  left out: {listed(found.dropped)} (to keep one, name its kind in own_data.{name}.encode)")
     print(f"  models: {', '.join(choice.models)} (suite {suite}; --suite chooses {', '.join(suites.SUITES)})")

@@ -35,14 +35,14 @@ def load(args: Namespace) -> tuple[Params, list[str]]:
     for name in args.datasets:
         if name not in known:
             raise UserError(f"'{name}' is neither in the catalogue nor in own_data; {nearest(name, known)}")
-    return values, args.datasets or values.datasets
+    return values, args.datasets or values.datasets_to_run()
 
 
 def each_dataset(args: Namespace) -> Iterator[tuple[str, Params]]:
-    """Yield the data sets one by one, with the parameters, and show the progress."""
+    """Yield the data sets one by one, each with its parameters, and show the progress."""
     values, datasets = load(args)
     for name in progress.over(datasets, args.command):
-        yield name, values
+        yield name, values.of(name)
 
 
 def check(args: Namespace) -> None:

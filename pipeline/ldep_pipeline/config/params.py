@@ -16,11 +16,12 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_va
 
 from ldep_pipeline.common.errors import UserError, nearest, short
 from ldep_pipeline.common.files import safe_name, write_text
+from ldep_pipeline.config import classifiers as known_classifiers
 from ldep_pipeline.config import paths, yaml_file
 from ldep_pipeline.config.yaml_file import read_yaml
 from ldep_pipeline.data import catalogue
 from ldep_pipeline.data.settings import Data, OwnData
-from ldep_pipeline.fitting.specs import Classifier, Costs, Impute, MetricName, Section, Tuning
+from ldep_pipeline.fitting.specs import Classifier, Costs, Impute, MetricName, Plain, Section, Tuning
 from ldep_pipeline.metrics.metric import COST
 
 Key = tuple[str, ...]
@@ -106,10 +107,24 @@ class Notify(Section):
         return headers
 
 
+class OwnDataSet(OwnData):
+    """A file of the user's, and what replaces the parameters of the project for this data set."""
+
+    metric: MetricName | None = None
+    costs: Costs | None = None
+    models: list[Name] | None = None
+    classifiers: dict[Name, dict[str, Plain]] = Field(default_factory=dict)
+    impute: Impute | None = None
+    tuning: Tuning | None = None
+    register_: Register | None = Field(default=None, alias="register")
+
+
 class Params(Section):
+    """The parameters of a project; `of` gives those of one data set."""
+
     data: Data = Data()
-    datasets: list[Name] = Field(min_length=1)
-    own_data: dict[Name, OwnData] = Field(default_factory=dict)
+    datasets: list[Name] = Field(default_factory=list)
+    own_data: dict[Name, OwnDataSet] = Field(default_factory=dict)
     impute: Impute = Impute()
     split: Split = Split()
     metric: MetricName = "accuracy"
@@ -123,19 +138,40 @@ class Params(Section):
     # A model has a method `register` already.
     register_: Register = Field(default=Register(), alias="register")
 
+    def datasets_to_run(self) -> list[str]:
+        """The data sets; UserError if there is none yet."""
+        if not self.datasets:
+            raise UserError("params.yaml has no data set yet; add one: ldep new NAME FILE --target COLUMN.")
+        return self.datasets
+
+    def of(self, name: str) -> Params:
+        """The parameters of one data set: those of the project, with what its entry in own_data replaces."""
+        own = self.own_data.get(name)
+        if own is None:
+            return self
+        changes = {
+            "metric": own.metric or self.metric,
+            "costs": own.costs or self.costs,
+            "models": self.models if own.models is None else own.models,
+            "classifiers": known_classifiers.changed(self.classifiers, own.classifiers, f"own_data.{name}."),
+        }
+        for section in ("impute", "tuning", "register_", "split"):
+            of_project, of_set = getattr(self, section), getattr(own, section)
+            given = (
+                {}
+                if of_set is None
+                else of_set.model_dump(include={*type(of_project).model_fields}, exclude_unset=True)
+            )
+            changes[section] = of_project.model_copy(update={key: v for key, v in given.items() if v is not None})
+        return self.model_copy(update=changes)
+
     @model_validator(mode="before")
     @classmethod
-    def _ensembles_take_the_rest_from_their_model(cls, values: Any) -> Any:
-        classifiers = values.get("classifiers") if isinstance(values, dict) else None
-        if not isinstance(classifiers, dict):
+    def _models_of_the_package_are_known(cls, values: Any) -> Any:
+        given = values.get("classifiers") if isinstance(values, dict) else None
+        if not isinstance(values, dict) or not isinstance(given, dict | None):
             return values
-        return {**values, "classifiers": {name: _complete(name, classifiers) for name in classifiers}}
-
-    @model_validator(mode="after")
-    def _costs_are_known(self) -> Params:
-        if self.metric == COST and self.costs is None:
-            raise ValueError("metric: cost needs costs, such as 'costs: {false_positive: 1.0, false_negative: 5.0}'")
-        return self
+        return {**values, "classifiers": known_classifiers.in_project(given or {})}
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Params:
@@ -152,35 +188,28 @@ class Params(Section):
         return self
 
     @model_validator(mode="after")
-    def _models_are_known(self) -> Params:
+    def _parts_fit_together(self) -> Params:
+        self._check("")
+        for name in self.own_data:
+            self.of(name)._check(f"own_data.{name}.")
+        return self
+
+    def _check(self, where: str) -> None:
+        """ValueError if two sections do not fit together; `where` begins the keys in its message."""
+        if self.metric == COST and self.costs is None:
+            costs = "{false_positive: 1.0, false_negative: 5.0}"
+            raise ValueError(f"{where}metric: cost needs costs, such as '{where}costs: {costs}'")
         for name in self.models:
             if name not in self.classifiers:
-                raise ValueError(f"models: '{name}' is not one of classifiers; {nearest(name, self.classifiers)}")
+                raise ValueError(
+                    f"{where}models: '{name}' is not one of classifiers; {nearest(name, self.classifiers)}"
+                )
             if self.models.count(name) > 1:
-                raise ValueError(f"models: '{name}' is listed twice")
+                raise ValueError(f"{where}models: '{name}' is listed twice")
         for name in self.register_.candidates:
             if name not in self.classifiers:
                 hint = nearest(name, self.classifiers)
-                raise ValueError(f"register.candidates: '{name}' is not one of classifiers; {hint}")
-        return self
-
-
-def _complete(name: str, classifiers: dict[str, Any]) -> Any:
-    """An entry of `classifiers`; for an ensemble, that of the tuned model with the name of it."""
-    entry = classifiers[name]
-    if not isinstance(entry, dict) or "ensemble" not in entry:
-        return entry
-    where, base = f"classifiers.{name}", entry["ensemble"]
-    others = sorted(str(key) for key in entry if key != "ensemble")
-    if others:
-        raise ValueError(f"{where}: an ensemble has no other key; remove {', '.join(others)}")
-    if not isinstance(base, str) or base not in classifiers:
-        hint = nearest(str(base), [str(other) for other in classifiers])
-        raise ValueError(f"{where}.ensemble: {reprlib.repr(base)} is not one of classifiers; {hint}")
-    tuned = classifiers[base]
-    if not isinstance(tuned, dict) or not tuned.get("search") or "ensemble" in tuned:
-        raise ValueError(f"{where}.ensemble: '{base}' is not tuned; name a model with a search")
-    return {**tuned, "ensemble": base}
+                raise ValueError(f"{where}register.candidates: '{name}' is not one of classifiers; {hint}")
 
 
 def load(path: Path = paths.PARAMS) -> Params:
@@ -205,11 +234,12 @@ def check(values: Any, where: str = "params.yaml") -> Params:
 def set_values(changes: Mapping[Key, Any], path: Path = paths.PARAMS) -> None:
     """Write new values into a parameter file, or change nothing if the result would not be valid.
 
-    A key is a path into the file, such as ("tuning", "metric"). The last part may be new.
+    A key is a path into the file, such as ("tuning", "trials"). Sections that the file does not have are added.
     """
     expected = read_yaml(path)
     text = path.read_text(encoding="utf-8")
-    for key, value in changes.items():
+    for whole_key, whole_value in changes.items():
+        key, value = _with_new_sections(expected, whole_key, whole_value)
         expected = _with_value(expected, key, value)
         text = yaml_file.with_value(text, key, value)
     check(expected, f"{path} with these values")
@@ -239,6 +269,18 @@ def assignment(text: str) -> tuple[Key, Any]:
         return tuple(key.split(".")), yaml.safe_load(value)
     except yaml.YAMLError as error:
         raise UserError(f"'{text}': the value is not valid YAML: {' '.join(str(error).split())}.") from None
+
+
+def _with_new_sections(values: Any, key: Key, value: Any) -> tuple[Key, Any]:
+    """The same change, for which every section exists: one that is missing or empty is part of the value."""
+    parent = values
+    for depth, part in enumerate(key[:-1], 1):
+        parent = parent.get(part) if isinstance(parent, dict) else None
+        if parent is None or parent == {}:
+            for name in reversed(key[depth:]):
+                value = {name: value}
+            return key[:depth], value
+    return key, value
 
 
 def _with_value(values: Any, key: Key, value: Any) -> Any:

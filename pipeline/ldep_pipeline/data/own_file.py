@@ -52,7 +52,7 @@ def fetch(name: str, own: OwnData) -> OwnTable:
     for ignored in own.ignore:
         if ignored not in table.columns:
             raise UserError(f"{path}: there is no column '{ignored}' to ignore; correct own_data.{name}.ignore.")
-    split, left_out = own.split, own.ignore
+    split, left_out = own.split_column, own.ignore
     if split is not None:
         if split.column not in table.columns:
             raise UserError(f"own_data.{name}.split.{split.kind}: {path} has no column '{short(split.column)}'.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -61,14 +61,21 @@ class Data(DataSection):
 
 
 class OwnSplit(DataSection):
+    """The column that splits the rows, if there is one, and what replaces a value of the section `split`."""
+
     time: str | None = Field(default=None, min_length=1)
     group: str | None = Field(default=None, min_length=1)
     keep: bool = False
+    folds: int | None = Field(default=None, ge=2, le=1000)
+    seed: int | None = Field(default=None, ge=0, le=2**32 - 1)
+    repeats: int | None = Field(default=None, ge=1, le=100)
 
     @model_validator(mode="after")
-    def _one_column(self) -> OwnSplit:
-        if (self.time is None) == (self.group is None):
+    def _at_most_one_column(self) -> OwnSplit:
+        if self.time is not None and self.group is not None:
             raise ValueError("give one column, as time or as group")
+        if self.keep and not self.column:
+            raise ValueError("keep needs a column, as time or as group")
         return self
 
     @property
@@ -77,10 +84,13 @@ class OwnSplit(DataSection):
 
     @property
     def column(self) -> str:
+        """Empty if the rows are split at random."""
         return self.time or self.group or ""
 
 
 class OwnData(DataSection):
+    """A file of the user's, and how its rows are read."""
+
     path: str = Field(min_length=1)
     target: str = Field(min_length=1)
     ignore: list[str] = Field(default_factory=list)
@@ -96,3 +106,13 @@ class OwnData(DataSection):
         if self.split is not None and self.split.column == self.target:
             raise ValueError(f"split: '{self.target}' is the target; split by another column")
         return self
+
+    @property
+    def split_column(self) -> OwnSplit | None:
+        """What says by which column the rows are split; None if they are split at random."""
+        return self.split if self.split is not None and self.split.column else None
+
+    def reading(self) -> dict[str, Any]:
+        """All that decides which rows `fetch` reads from the file."""
+        counts = {"folds", "seed", "repeats"}
+        return self.model_dump(include={*OwnData.model_fields}, exclude={"split": counts}, exclude_defaults=True)

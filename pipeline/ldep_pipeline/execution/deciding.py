@@ -53,7 +53,7 @@ def _fetched(name: str, params: Params) -> dict[str, Any]:
     if own is None:
         return {"source": params.data.source}
     path = Path(own.path)  # without a file, the stage says what is wrong
-    return {"md5": file_digest(path, "md5") if path.is_file() else None, **own.model_dump(exclude_defaults=True)}
+    return {"md5": file_digest(path, "md5") if path.is_file() else None, **own.reading()}
 
 
 def _imputed(name: str, params: Params) -> dict[str, Any]:
@@ -126,7 +126,8 @@ class Deciding:
         self.graph.remember()
 
     def of(self, stage: str, name: str, params: Params) -> dict[str, Any]:
-        """What decides the output of a stage for one data set, as plain values."""
+        """What decides the output of a stage for one data set, as plain values; with the parameters of the project."""
+        params = params.of(name)
         found = {**self._code[stage], "settings": STAGES[stage].settings(name, params)}
         if STAGES[stage].fits:
             wanted = {path for model in params.models for path in classes(params.classifiers[model])}

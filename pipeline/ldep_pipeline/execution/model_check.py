@@ -24,17 +24,18 @@ from ldep_pipeline.fitting.models import ModelError, build, settings_for
 from ldep_pipeline.fitting.specs import Space, classes
 
 
-def check_models(params: Params, store: Store | None = None) -> None:
+def check_models(params: Params, store: Store | None = None, where: str = "") -> None:
     """Build each model that is to run, and each end of each search space; UserError names the entry that is wrong.
 
-    A model that the store knows to have been built from the same entry by the same code is not built again.
+    A model that the store knows to have been built from the same entry by the same code is not built again. `where`
+    begins the keys in a message, if they are those of a data set.
     """
     if not params.models:
         raise UserError("params.yaml: models: the list is empty; name some of classifiers.")
     find_own_models()
     for name in params.models:
         if store is None or not _was_built(name, params, store):
-            _check(name, params)
+            _check(name, params, where)
             if store is not None:
                 store.put(_key(name, params), {"model": name})
 
@@ -51,9 +52,9 @@ def _key(name: str, params: Params) -> str:
     return digest("built", entry.model_dump(), [code_digest(path) for path in classes(entry)])
 
 
-def _check(name: str, params: Params) -> None:
+def _check(name: str, params: Params, beginning: str) -> None:
     entry = params.classifiers[name]
-    where = f"classifiers.{name}"
+    where = f"{beginning}classifiers.{name}"
     settings = settings_for(entry, {}, rows=100, features=1)
     estimator = _try(f"{where}", entry.class_, settings)
     if not is_classifier(estimator):

@@ -240,4 +240,4 @@ class Tuning(Section):
     seconds: float = Field(default=3600, gt=0, allow_inf_nan=False)
     folds: int = Field(default=3, ge=2, le=100)
     sampler: Literal["tpe", "random"] = "tpe"
-    behind: float = Field(default=0.03, ge=0, le=1)
+    behind: float = Field(default=0.01, ge=0, le=1)

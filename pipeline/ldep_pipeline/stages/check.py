@@ -22,7 +22,10 @@ def run(file: Path = paths.PARAMS) -> None:
     from ldep_pipeline.execution.model_check import check_models  # scikit-learn takes seconds to import
     from ldep_pipeline.execution.store import Store
 
-    check_models(checked, Store(paths.BUILT))
+    store = Store(paths.BUILT)
+    for dataset in checked.datasets:
+        own = checked.own_data.get(dataset)
+        check_models(checked.of(dataset), store, f"own_data.{dataset}." if own is not None and own.classifiers else "")
     with replacing_folder(paths.DECIDES) as folder:
         for name, text in found.items():
             write_text(folder / name, text)
@@ -34,7 +37,7 @@ def decisions(checked: Params) -> dict[Path, str]:
     deciding = Deciding()
     return {
         Path(stage, f"{name}.json"): _written(deciding.of(stage, name, checked))
-        for name in checked.datasets
+        for name in checked.datasets_to_run()
         for stage in STAGES
     }
 

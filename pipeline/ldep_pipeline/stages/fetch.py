@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ log = logging.getLogger(__name__)
 MOST_WARNINGS = 30  # in the log; the profile holds all
 
 
-def run(name: str, data: Data, own_data: dict[str, OwnData], folder: Path = paths.DATA) -> Provenance:
+def run(name: str, data: Data, own_data: Mapping[str, OwnData], folder: Path = paths.DATA) -> Provenance:
     """Write data/raw/NAME.parquet, data/profile/NAME.json and data/provenance/NAME.json; return the provenance.
 
     The profile also holds the decision what kind each column is, and how it is encoded.

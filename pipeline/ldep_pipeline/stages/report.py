@@ -6,9 +6,10 @@ import logging
 import os
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -53,7 +54,7 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: st
     runs = ReportRuns(connection.connect(tracking.experiment, root)) if tracking.enabled else None
     tables = {name: results.read(name, root / paths.RESULTS) for name in datasets}
     table = pd.concat(tables.values(), ignore_index=True)
-    reports = [collector.of_dataset(tables[name], params, root) for name in own]
+    reports = [collector.of_dataset(tables[name], params.of(name), root) for name in own]
     data = None
     if of_catalogue:
         shared = pd.concat([tables[name] for name in of_catalogue], ignore_index=True)
@@ -74,7 +75,7 @@ def run(datasets: Sequence[str], params: Params, root: Path = Path(), metric: st
         for name, page in pages.items():
             write_text(folder / name, page.html(svgs[name], provenance))
     folder = root / paths.REPORT
-    write_json(root / paths.MEANS, means(table, params.metric))
+    write_json(root / paths.MEANS, means(table, {name: params.of(name).metric for name in datasets}))
     if runs is not None:
         run_id = runs.log(folder, PAGE, key, _summary(data, reports))
         for report in reports:
@@ -112,8 +113,19 @@ def write_pictures(pictures: Iterable[Picture], folder: Path, plots: Path) -> di
     }
 
 
-def means(table: pd.DataFrame, metric: str) -> dict[str, float]:
-    """For `dvc metrics`: the mean over the data sets of the metric that decides, of each model that has it on all."""
+def means(table: pd.DataFrame, metrics: Mapping[str, str]) -> dict[str, Any]:
+    """For `dvc metrics`: the mean over the data sets of the metric that decides, of each model that has it on all.
+
+    metrics: that of each data set. If they differ, the means stand under the name of the metric, over its data sets.
+    """
+    found = {
+        metric: _means(table[table["dataset"].isin([name for name in metrics if metrics[name] == metric])], metric)
+        for metric in dict.fromkeys(metrics.values())
+    }
+    return found if len(found) > 1 else next(iter(found.values()))
+
+
+def _means(table: pd.DataFrame, metric: str) -> dict[str, float]:
     values = table[table["metric"] == metric].pivot_table(
         index="dataset", columns="model", values="value", aggfunc=_mean_of_all, dropna=False, sort=False
     )

@@ -38,17 +38,20 @@ def test_a_file_becomes_a_data_set(project, capsys):
     own = values.own_data["mine"]
     assert (own.path, own.delimiter, own.decimal) == ("data/own/mine.csv", ";", ",")
     assert own.ignore == []
-    assert values.datasets == ["mine"]
-    assert values.metric == "balanced_accuracy"
-    assert values.models == ["logistic", "ldep_cv", "extra_trees"]
+    before = params.load(ROOT / "params.yaml")
+    assert values.datasets == [*before.datasets, "mine"]
+    assert values.of("mine").metric == "balanced_accuracy"
+    assert values.of("mine").models == ["logistic", "ldep_cv", "extra_trees"]
+    assert all(values.of(name) == values for name in before.datasets)  # nothing else has changed
+    assert (values.metric, values.models) == (before.metric, before.models)
     assert "# Your own files" in (project / "params.yaml").read_text()
     assert "Next: dvc repro" in capsys.readouterr().out
-    assert main(["fetch"]) == 0
+    assert main(["fetch", "mine"]) == 0
 
 
 def test_with_a_rare_class_tuning_may_choose_class_weights(project):
     assert main(["new", "mine", "mine.csv", "--target", "label", "--suite", "standard"]) == 0
-    values = params.load(project / "params.yaml")
+    values = params.load(project / "params.yaml").of("mine")
     tuned = next(values.classifiers[model].ensemble or model for model in values.models if "ldep" in model)
     entry = values.classifiers[tuned]
     if entry.search:
@@ -72,7 +75,7 @@ def test_inspect_prints_the_profile_and_writes_it(project, capsys):
         (["new", "mine", "mine.csv", "--target", "lable"], "there is no target column 'lable'"),
         (["new", "mine", "absent.csv", "--target", "label"], "there is no such file"),
         (["new", "mine", "mine.csv", "--target", "size"], "classes of the target 'size' have a single row"),
-        (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "'metric'"),
+        (["new", "mine", "mine.csv", "--target", "label", "--metric", "beauty"], "there is no metric 'beauty'"),
         (["inspect", "absent.csv"], "there is no such file"),
         (["inspect", "unlabelled.csv", "--target", "label"], "every cell of the target 'label' is empty"),
         (["new", "mine", "unlabelled.csv", "--target", "label"], "label"),
@@ -104,5 +107,5 @@ def test_the_rows_can_be_split_by_a_column(project, capsys):
     split = params.load(project / "params.yaml").own_data["mine"].split
     assert split is not None
     assert split.group == "customer"
-    assert main(["fetch"]) == main(["split"]) == 0
+    assert main(["fetch", "mine"]) == main(["split", "mine"]) == 0
     assert "group" in pd.read_csv("data/folds/mine.csv")

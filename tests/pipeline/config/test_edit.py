@@ -75,7 +75,7 @@ def test_several_values_are_set_at_once_and_back_again(file):
         (["models=[ldep"], "not valid YAML"),
         (["models=[no_such]"], "'no_such' is not one of classifiers"),
         (["tuning.nothing=1"], "unknown key 'tuning.nothing'"),
-        (["nothing.at.all=1"], "no section 'nothing'"),
+        (["nothing.at.all=1"], "unknown key 'nothing'"),
         (["tuning.trials=1", "tuning.trials=2"], "set twice"),
     ],
 )

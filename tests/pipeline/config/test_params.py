@@ -38,7 +38,6 @@ def test_the_projects_own_file_is_valid_and_needs_no_network():
         ({"datasets": ["banana"], "split": {"folds": 5.0}}, "'split.folds'"),
         ({"datasets": ["banana"], "impute": {"strategy": "men"}}, "'mean', 'median', 'most_frequent'"),
         ({"datasets": ["banana"], "impute": None}, "'impute'"),
-        ({"datasets": []}, "'datasets'"),
         ({"datasets": "banana"}, "'datasets'"),
         ({"datasets": ["banan"]}, "did you mean 'banana'?"),
         ({"datasets": ["banana", "banana"]}, "'banana' is listed twice"),
@@ -68,6 +67,67 @@ def test_all_that_is_wrong_is_told_at_once():
 def test_own_data_is_taken():
     values = params.check({"datasets": ["m", "banana"], "own_data": {"m": {**OWN, "ignore": ["id"]}}})
     assert values.own_data["m"].ignore == ["id"]
+
+
+def with_own(**own):
+    return params.check({"datasets": ["m"], "models": ["ldep", "rbf_svc"], "own_data": {"m": {**OWN, **own}}})
+
+
+def test_a_data_set_without_settings_of_its_own_has_those_of_the_project():
+    values = with_own()
+    assert values.of("m").model_dump() == values.model_dump()
+    assert values.of("banana") is values
+
+
+def test_what_a_data_set_sets_replaces_the_value_of_the_project_for_it_alone():
+    values = with_own(
+        metric="f1", models=["ldep"], tuning={"trials": 4}, split={"group": "id", "folds": 3}, register={"margin": 0.1}
+    )
+    own = values.of("m")
+    assert (own.metric, own.models, own.tuning.trials, own.register_.margin) == ("f1", ["ldep"], 4, 0.1)
+    assert (own.split.folds, own.split.seed, own.tuning.folds) == (3, 1, 3)  # the rest is the project's
+    assert (values.metric, values.tuning.trials, values.split.folds) == ("accuracy", 20, 5)
+
+
+def test_a_data_set_changes_a_model_or_has_one_of_its_own():
+    change = {"search": {"n_init": {"choices": [1, 2]}}, "first": []}
+    values = with_own(classifiers={"ldep": change, "new": {"class": "sklearn.svm.SVC"}}, models=["ldep", "new"])
+    known, own = values.classifiers, values.of("m").classifiers
+    assert set(own["ldep"].search) == {*known["ldep"].search, "n_init"}
+    assert own["ldep"].params == known["ldep"].params
+    assert own["ldep_ensembled"].search == own["ldep"].search  # an ensemble follows its model
+    assert own["rbf_svc_tuned"] == known["rbf_svc_tuned"]
+    assert "new" not in known
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"metric": "beauty"}, "'own_data.m.metric'"),
+        ({"metric": "cost"}, "own_data.m.metric: cost needs costs"),
+        ({"models": ["lde"]}, "own_data.m.models: 'lde' is not one of classifiers; did you mean 'ldep'?"),
+        ({"tuning": {"trails": 3}}, "unknown key 'own_data.m.tuning.trails'; did you mean 'trials'?"),
+        ({"tuning": {"trials": 0}}, "'own_data.m.tuning.trials'"),
+        ({"split": {"folds": 1}}, "'own_data.m.split.folds'"),
+        ({"split": {"keep": True}}, "'own_data.m.split': keep needs a column"),
+        ({"register": {"candidates": ["x"]}}, "own_data.m.register.candidates: 'x' is not one of classifiers"),
+        ({"classifiers": {"ldpe": {"trials": 3}}}, "own_data.m.classifiers.ldpe: 'class' is missing"),
+        ({"classifiers": {"ldep": {"trials": 0}}}, "own_data.m.classifiers.ldep.trials: input should be"),
+        ({"classifiers": {"ldep_ensembled": {"trials": 3}}}, "own_data.m.classifiers.ldep_ensembled: an ensemble has"),
+    ],
+)
+def test_a_wrong_setting_of_a_data_set_is_named_with_its_whole_key(own, message):
+    with pytest.raises(UserError) as caught:
+        with_own(**own)
+    assert message in str(caught.value)
+
+
+def test_a_project_names_the_models_of_the_package_changes_them_and_has_others():
+    entries = {"ldep": {"trials": 3}, "rbf_svc_tuned": {"class": "sklearn.svm.SVC"}, "mine": {"class": "a.B"}}
+    values = params.check({"datasets": ["banana"], "models": ["mlp", "mine"], "classifiers": entries})
+    assert (values.classifiers["ldep"].trials, values.classifiers["ldep_ensembled"].trials) == (3, 3)
+    assert values.classifiers["rbf_svc_tuned"].search == {}
+    assert "rbf_svc_ensembled" not in values.classifiers  # its model is no longer tuned
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,22 @@ def test_mlflow_run_takes_the_entry_points(copy):
     assert json.loads((copy / "tuned/one.ldep.json").read_text())["trials"] == 2
 
 
+def test_the_metric_of_one_data_set_and_a_further_data_set_retune_no_other(copy):
+    killing.finish(copy, "dvc", "repro", "report")
+    change(copy, lambda values: values["own_data"]["two"].update(metric="roc_auc"))
+    assert ran(killing.finish(copy, "dvc", "repro")) == ["check", "train@two", "register@two", "report"]
+    metrics = {name: json.loads((copy / f"registry/{name}.json").read_text())["metric"] for name in ("one", "two")}
+    assert metrics == {"one": "accuracy", "two": "roc_auc"}
+    assert set(json.loads((copy / "metrics/mean.json").read_text())) == {"accuracy", "roc_auc"}
+    shutil.copy(copy / "data/own/one.csv", copy / "data/own/three.csv")
+    own = {"path": "data/own/three.csv", "target": "label", "models": ["svc"], "metric": "f1"}
+    change(copy, lambda values: values["own_data"].update(three=own))
+    change(copy, lambda values: values["datasets"].append("three"))
+    output = killing.finish(copy, "dvc", "repro", "register")
+    assert ran(output) == ["check", "fetch@three", "impute", "split", "train@three", "register@three"]
+    assert set(results.read("three", copy / "results")["model"]) == {"svc"}
+
+
 def test_the_entry_points_of_the_project_file_are_commands_and_stages():
     project = yaml.safe_load((ROOT / "MLproject").read_text())
     assert set(project["entry_points"]) == {"main", "train", "tune", "register", "report"}
