@@ -18,7 +18,7 @@ from tqdm import tqdm
 from benchmarks.data import stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from ldep.table import RawEncoder, kinds
+from ldep.table import TableEncoder, kinds
 from ldep_pipeline.config.params import Data
 from ldep_pipeline.data import catalogue, sources
 from ldep_pipeline.fitting.models import one_core
@@ -92,7 +92,7 @@ def compare(frame: pd.DataFrame) -> tuple[dict[str, float], int]:
     for model, classifier in MODELS.items():
         for encoding, encode in ENCODINGS.items():
             recipes = [decision.recipe for decision in kinds.decide(features, encode) if decision.recipe is not None]
-            encoder = RawEncoder(columns=recipes).fit(features)
+            encoder = TableEncoder(recipes, scale=False).fit(features)
             X = encoder.transform(features)
             accuracies = []
             for fold in range(FOLDS):
@@ -106,9 +106,9 @@ def compare(frame: pd.DataFrame) -> tuple[dict[str, float], int]:
     return scores, unequal
 
 
-def served_values(encoder: RawEncoder, pipe: Pipeline, rows: pd.DataFrame) -> np.ndarray:
+def served_values(encoder: TableEncoder, pipe: Pipeline, rows: pd.DataFrame) -> np.ndarray:
     """The decision values of raw rows that went through JSON, by an encoder that did so too."""
-    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    loaded = TableEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
     served = ServedModel(Pipeline([("encode", loaded), *pipe.steps]), None)
     sent = json.loads(json.dumps(rows.astype(object).where(rows.notna(), None).to_dict("records")))
     return pipe.decision_function(served.numbers(pd.DataFrame(sent, dtype=object)))

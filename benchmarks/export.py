@@ -28,7 +28,7 @@ from benchmarks.report import Report
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.export import INPUTS, Program, identifiers, to_c, to_onnx
 from ldep.solvers import single_thread
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.commands import explore
 from ldep_pipeline.config.params import Data
 from ldep_pipeline.data import catalogue, sources
@@ -50,7 +50,7 @@ def served(name: str, model: Any) -> tuple[ServedModel, pd.DataFrame]:
     """Return a fitted model for raw rows of a data set, and some of these rows with gaps."""
     frame, _ = sources.fetch(catalogue.entry(name), Data())
     raw, target = frame.iloc[:, :-1], frame.iloc[:, -1]
-    encoder = RawEncoder().fit(raw)
+    encoder = TableEncoder(None, scale=False).fit(raw)
     rest = Pipeline([("scale", StandardScaler()), ("model", model)])
     with warnings.catch_warnings(), single_thread():
         warnings.simplefilter("ignore")

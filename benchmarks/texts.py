@@ -27,7 +27,7 @@ from tqdm import tqdm
 from benchmarks.data import stratified_folds
 from benchmarks.report import Report
 from ldep import LDEPClassifier
-from ldep.table import RawEncoder, Text, kinds
+from ldep.table import TableEncoder, Text, kinds
 from ldep_pipeline.fitting.models import one_core
 from tests.support import tickets
 
@@ -90,7 +90,7 @@ def compare(frame: pd.DataFrame) -> dict[str, float]:
     texts, y = frame.iloc[:, :-1], np.asarray(frame.iloc[:, -1].astype(str))
     decisions = kinds.decide(texts.astype("category"))
     recipes = [decision.recipe for decision in decisions if decision.recipe is not None]
-    encoder = RawEncoder(columns=recipes).fit(texts)
+    encoder = TableEncoder(recipes, scale=False).fit(texts)
     assert all(isinstance(column, Text) for column in encoder.fitted_)
     X, folds = encoder.transform(texts), stratified_folds(texts, y, FOLDS)
     scores: dict[str, list[float]] = {name: [] for name in (REFERENCE, *MODELS)}

@@ -34,12 +34,12 @@ class RawColumns:
         """The columns of a fitted pipeline; NotExportable names a step that is not understood."""
         encoder = pipeline[0]
         fill = np.asarray(encoder.fill_, dtype=np.float64)[np.asarray(encoder.kept_, dtype=bool)]
-        mean, scale = np.zeros(len(fill)), np.ones(len(fill))
+        mean, scale = encoder.scaling
         for name, step in pipeline.steps[1:-1]:
             if isinstance(step, SimpleImputer):
-                fill = np.where(np.isnan(fill), step.statistics_, fill)
+                fill = np.where(np.isnan(fill), mean + scale * step.statistics_, fill)
             elif isinstance(step, StandardScaler):
-                mean, scale = step.mean_, step.scale_
+                mean, scale = mean + scale * step.mean_, scale * step.scale_
             else:
                 raise NotExportable(f"The step '{name}' of the pipeline ({type(step).__name__}) cannot be exported.")
         used, sources = [], encoder.source_columns

@@ -20,7 +20,7 @@ import pandas as pd
 from ldep.answers._columns import RawColumns
 from ldep.explain import Domain, Question, make_domain
 from ldep.model import FittedModel
-from ldep.table import FittedColumn, Numeric, cells
+from ldep.table import FittedColumn, Nominal, Numeric, cells
 
 
 class Limits(NamedTuple):
@@ -164,8 +164,8 @@ class RowSpace:
                 continue
             name = part.column.name
             before = cells.read(row[name])
-            if part.column.categories is not None:
-                code = cells.code_of(row[name], cells.code_table(tuple(part.column.categories)))
+            if isinstance(part.column, Nominal):
+                code = cells.code_of(row[name], cells.code_table(part.column.categories, part.column.merged))
                 before = before if math.isnan(code) else part.column.categories[int(code)]
                 chosen = int((part.choices == after).all(axis=1).argmax())
                 changes[name] = (before, part.categories[chosen])

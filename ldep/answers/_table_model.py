@@ -19,7 +19,7 @@ from ldep.estimators import FittedModelClassifier
 from ldep.explain import Explanation
 from ldep.export import Program, fitted_model, to_c, to_onnx
 from ldep.model import FittedModel, class_numbers
-from ldep.table import RawEncoder, Text
+from ldep.table import TableEncoder, Text
 
 
 class TableModel:
@@ -28,8 +28,8 @@ class TableModel:
     Parameters
     ----------
     pipeline : Pipeline
-        A fitted pipeline: first a RawEncoder, last an ℓ-DEP, and between them a SimpleImputer and a StandardScaler, or
-        none of them.
+        A fitted pipeline: first a TableEncoder and last an ℓ-DEP. A SimpleImputer and a StandardScaler may stand
+        between them.
     threshold : float, default=0.0
         What is subtracted from the decision values of two classes.
 
@@ -45,8 +45,8 @@ class TableModel:
 
     def __init__(self, pipeline: Any, threshold: float = 0.0) -> None:
         check_is_fitted(pipeline)
-        if not isinstance(pipeline[0], RawEncoder):
-            raise TypeError(f"The pipeline begins with {type(pipeline[0]).__name__}; it must be a RawEncoder.")
+        if not isinstance(pipeline[0], TableEncoder):
+            raise TypeError(f"The pipeline begins with {type(pipeline[0]).__name__}; it must be a TableEncoder.")
         if not isinstance(pipeline[-1], FittedModelClassifier):
             raise TypeError(f"The pipeline ends with {type(pipeline[-1]).__name__}; it must be an ℓ-DEP.")
         self.pipeline, self.threshold = pipeline, threshold
@@ -70,7 +70,7 @@ class TableModel:
 
     def decision(self, X: np.ndarray) -> np.ndarray:
         """The decision values of rows before scaling."""
-        return self.rest.decision_function(X) - self.threshold
+        return self.rest.decision_function(self.encoder.standardised(X)) - self.threshold
 
     def class_numbers(self, X: np.ndarray) -> np.ndarray:
         """The number of the class of each row before scaling."""
@@ -93,7 +93,7 @@ class TableModel:
         explanation : Explanation
             The contributions of the columns in `columns`.
         """
-        return replace(self.explain_numbers(self.encoder.transform(X)), frame=X[self.columns])
+        return replace(self.explain_numbers(self.encoder.read(X)[0]), frame=X[self.columns])
 
     def explain_numbers(self, X: np.ndarray) -> Explanation:
         """The same for rows before scaling."""
@@ -155,7 +155,7 @@ class TableModel:
         if not time_limit > 0:
             raise ValueError(f"time_limit={time_limit} must be positive.")
         limits = Limits(tuple(frozen), tuple(integer), norm)
-        answers = answer_rows(self, X, self.encoder.transform(X), limits, time_limit * len(X))
+        answers = answer_rows(self, X, self.encoder.read(X)[0], limits, time_limit * len(X))
         return RawCounterfactuals(answers, X)
 
     def program(self) -> Program:
@@ -183,7 +183,10 @@ class TableModel:
         return to_c(self.program(), title)
 
     def _explain_features(self, X: np.ndarray) -> Explanation:
-        explanation = self.model.explain(self.rest[:-1].transform(X))
+        Z = self.encoder.standardised(X)
+        for _, step in self.rest.steps[:-1]:
+            Z = step.transform(Z)
+        explanation = self.model.explain(Z)
         return replace(explanation, bias=explanation.bias - self.threshold) if self.threshold else explanation
 
 

@@ -17,10 +17,12 @@ from ldep.table import _spelling as spelling
 from ldep.table import _words as words
 from ldep.table._cells import CellError
 from ldep.table._columns import Date, FittedColumn, Nominal, Numeric, Text
+from ldep.table._frames import Strings, is_number
 from ldep.table._kinds import ColumnDecision, ColumnError
+from ldep.table._ranges import Range
 
 if TYPE_CHECKING:
-    from ldep.table._encoder import RawEncoder
+    from ldep.table._encoder import TableEncoder
 
 __all__ = [
     "CellError",
@@ -30,11 +32,14 @@ __all__ = [
     "FittedColumn",
     "Nominal",
     "Numeric",
-    "RawEncoder",
+    "Range",
+    "Strings",
+    "TableEncoder",
     "Text",
     "cells",
     "columns",
     "dates",
+    "is_number",
     "kinds",
     "merges",
     "spelling",
@@ -44,6 +49,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the encoder when it is asked for: who only reads cells need not wait for scikit-learn."""
-    if name == "RawEncoder":
-        return import_module("ldep.table._encoder").RawEncoder
+    if name == "TableEncoder":
+        return import_module("ldep.table._encoder").TableEncoder
     raise AttributeError(f"module 'ldep.table' has no attribute {name!r}")

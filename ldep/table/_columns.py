@@ -34,6 +34,7 @@ class Numeric:
     indicator: bool = False
     spelling: Spelling | None = None
     categories: ClassVar[None] = None
+    has_range: ClassVar[bool] = True
 
     def codes(self, column: pd.Series) -> np.ndarray:
         return cells.numbers_of(column) if self.spelling is None else cells.values_of(column, self.spelling.read)
@@ -65,6 +66,7 @@ class Nominal:
     """
 
     kind: ClassVar[str] = "nominal"
+    has_range: ClassVar[bool] = False
     name: str
     categories: tuple[str, ...]
     encoding: str = "ordinal"
@@ -140,6 +142,7 @@ class Date:
     """A moment: its year, month, day of the week, days since 2000 and, if there are times, hour of the day."""
 
     kind: ClassVar[str] = "date"
+    has_range: ClassVar[bool] = True
     name: str
     form: str
     parts: tuple[str, ...]
@@ -172,6 +175,7 @@ class Text:
     """Prose: for each term whether the text contains it. The module `words` says what a term is."""
 
     kind: ClassVar[str] = "text"
+    has_range: ClassVar[bool] = False
     name: str
     terms: tuple[str, ...]
     indicator: bool = False

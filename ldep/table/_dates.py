@@ -81,6 +81,18 @@ def read(cell: object, form: str) -> float:
     return math.nan if moment is None else moment
 
 
+def written(moment: float) -> str:
+    """Return a moment in ISO form, without a time if it is the beginning of a day.
+
+    Examples
+    --------
+    >>> written(86400.0), written(90061.0)
+    ('2000-01-02', '2000-01-02 01:01:01')
+    """
+    value = ORIGIN + datetime.timedelta(seconds=moment)
+    return value.isoformat(" ") if moment % DAY else value.date().isoformat()
+
+
 def has_times(moments: np.ndarray) -> bool:
     return bool(np.any(moments[~np.isnan(moments)] % DAY))
 

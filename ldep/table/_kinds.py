@@ -27,6 +27,7 @@ from ldep.table._words import Term
 # What `encode` may say of all nominal columns, and of a single column.
 NOMINAL = ("auto", "ordinal", "one_hot", "frequency")
 KINDS = (*NOMINAL, "numeric", "date", "text", "drop")
+ASKED = "encode says so"  # the reason to leave out a column
 # Up to this number, each category has a feature of its own.
 MOST_CATEGORIES = 30
 # With more, those do that have this many rows, up to a largest number, and the rare others share one feature. If most
@@ -113,6 +114,20 @@ def declared(frame: pd.DataFrame) -> list[ColumnDecision]:
     return [ColumnDecision(recipe["name"], recipe["kind"], recipe) for recipe in cells.declared(frame)]
 
 
+def check(encode: str | Mapping[str, str], merge: Collection[str], names: Sequence[str]) -> None:
+    """Refuse an encoding that does not exist, and columns that do not."""
+    wanted, known = (encode, KINDS) if isinstance(encode, Mapping) else ({"": encode}, NOMINAL)
+    for name, kind in wanted.items():
+        if kind not in known:
+            where = f" of the column '{name}'" if name else ""
+            raise ValueError(f"encode{where} is {kind!r}; it must be one of {', '.join(known)}.")
+        if name and name not in names:
+            raise ValueError(f"encode names '{name}', which is not a column of the table.")
+    unknown = [name for name in merge if name not in names]
+    if unknown:
+        raise ValueError(f"merge names '{unknown[0]}', which is not a column of the table.")
+
+
 def decide(
     frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto", merge: Collection[str] = ()
 ) -> list[ColumnDecision]:
@@ -182,7 +197,7 @@ class _Column:
 
     def decide(self, wanted: str, named: bool) -> ColumnDecision:
         if wanted == "drop":
-            return self._left_out("encode says so")
+            return self._left_out(ASKED)
         if wanted == "auto" and not named and self._is_prose():
             return self.text()
         if not named:

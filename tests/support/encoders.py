@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from ldep.table import RawEncoder, kinds
+from ldep.table import TableEncoder, kinds
 
 
-def encoder_for(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto", **settings: Any) -> RawEncoder:
+def encoder_for(frame: pd.DataFrame, encode: str | Mapping[str, str] | None = "auto", **settings: Any) -> TableEncoder:
     """Return an encoder that is not fitted, with `own_data.NAME.encode` as in params.yaml; None for the catalogue."""
     recipes = [decision.recipe for decision in kinds.decide(frame, encode) if decision.recipe is not None]
-    return RawEncoder(columns=None if encode is None else recipes, **settings)
+    return TableEncoder(None if encode is None else recipes, scale=False, **settings)

@@ -92,6 +92,7 @@ def served(
         encoder._set_columns(rare)
         kept = len(encoder.labels_)
         encoder.fill_, encoder.kept_ = rng.random(kept).tolist(), [True] * kept
+        encoder.mean_, encoder.scale_ = [0.0] * kept, [1.0] * kept
     X = encoder.transform(frame)
     pipe = Pipeline(
         [("encode", encoder), ("scale", StandardScaler().fit(X)), ("model", classifier(rng, X.shape[1], kind))]

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ldep.table import RawEncoder, dates
+from ldep.table import TableEncoder, dates
 from ldep_pipeline.serving.training_profile import ColumnProfile, TrainingProfile
 
 PSI_LIMIT = 0.2
@@ -64,7 +64,7 @@ class _Counts:
 class DriftCheck:
     """A comparison of rows with a training profile; the rows may arrive in parts."""
 
-    def __init__(self, encoder: RawEncoder, profile: TrainingProfile) -> None:
+    def __init__(self, encoder: TableEncoder, profile: TrainingProfile) -> None:
         self.encoder, self.profile, self.rows = encoder, profile, 0
         self._counts = {column.name: _Counts(np.zeros(len(column.counts))) for column in profile.columns}
 

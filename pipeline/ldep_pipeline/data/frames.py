@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ldep.table import cells, spelling
+from ldep.table import Strings, cells, is_number
 from ldep_pipeline.common.errors import UserError, listed, short
 from ldep_pipeline.data.tables import Layout, Table, open_table
 
@@ -80,10 +79,10 @@ def read_column(table: Table, name: str, chunks: list[pa.Array], report: bool = 
     content = pa.chunked_array(chunks)
     if pa.types.is_boolean(content.type):
         values = content.to_pandas().to_numpy(dtype=np.float64, na_value=np.nan)
-        return _Strings(["False", "True"], np.where(np.isnan(values), -1, values).astype(np.int64)).in_order()
+        return Strings(["False", "True"], np.where(np.isnan(values), -1, values).astype(np.int64)).in_order()
     if not pa.types.is_dictionary(content.type):
         return _numbers(table, name, content.to_pandas().to_numpy(dtype=np.float64, na_value=np.nan))
-    strings = _Strings.of(content)
+    strings = _strings_of(content)
     is_declared = table.declares_order(name)
     if is_declared:
         column = strings.declared()
@@ -100,67 +99,11 @@ def read_column(table: Table, name: str, chunks: list[pa.Array], report: bool = 
     return column
 
 
-@dataclass
-class _Strings:
-    """A column of strings: the distinct ones, and for each cell the position of its string, -1 for a missing cell."""
-
-    distinct: list[str]
-    codes: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.values = [cells.read(string) for string in self.distinct]
-        self.occurring = [self.distinct[code] for code in np.unique(self.codes) if code >= 0]
-
-    @classmethod
-    def of(cls, content: pa.ChunkedArray) -> _Strings:
-        unified = content.unify_dictionaries()
-        codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in unified.chunks])
-        stripped = ["" if string is None else str(string).strip() for string in unified.chunk(0).dictionary.to_pylist()]
-        return cls(stripped, codes.astype(np.int64))
-
-    def are_numbers(self) -> bool:
-        return all(value is None or _is_number(string) for string, value in zip(self.distinct, self.values))
-
-    def are_spelled_numbers(self) -> bool:
-        """Whether they are numbers in a spelling such as '1.234,5', which the encoder reads."""
-        present = [string for string, value in zip(self.distinct, self.values) if value is not None]
-        return cells.have_words(present) and spelling.spelling_of(present) is not None
-
-    def numbers(self) -> np.ndarray:
-        values = [value if isinstance(value, float) else np.nan for value in self.values]
-        return np.array([*values, np.nan])[self.codes]
-
-    def declared(self) -> pd.Categorical:
-        """Each string is a category of its own, because the file says so."""
-        return self._categorical(cells.present(self.distinct))
-
-    def in_order(self) -> pd.Categorical:
-        """Strings that read the same are one category, called as the first of them."""
-        return self._categorical(cells.distinct(cells.in_order(self.occurring)))
-
-    def as_written(self) -> pd.Categorical:
-        """Each string is a category of its own: '1' and '1.000' read the same, but may be 1 and 1000."""
-        return self._categorical(cells.in_order(cells.present(self.occurring)))
-
-    def _categorical(self, categories: list[str]) -> pd.Categorical:
-        table = cells.code_table(tuple(categories))
-        codes = np.array([*(cells.code_of(string, table) for string in self.distinct), np.nan])
-        return pd.Categorical.from_codes(
-            np.nan_to_num(codes, nan=-1).astype(np.int64)[self.codes], categories=pd.Index(categories, dtype=object)
-        )
-
-    def equal(self) -> list[list[str]]:
-        """Different strings that read the same."""
-        groups: dict[float | str, dict[str, None]] = {}
-        for string, value in zip(self.distinct, self.values):
-            if value is not None:
-                groups.setdefault(value, {})[string] = None
-        return [list(strings) for strings in groups.values() if len(strings) > 1]
-
-
-def _is_number(string: str) -> bool:
-    """Whether a string is a number, not a boolean."""
-    return isinstance(cells.read(string), float) and string not in cells.TRUTH
+def _strings_of(content: pa.ChunkedArray) -> Strings:
+    unified = content.unify_dictionaries()
+    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in unified.chunks])
+    stripped = ["" if string is None else str(string).strip() for string in unified.chunk(0).dictionary.to_pylist()]
+    return Strings(stripped, codes.astype(np.int64))
 
 
 def _numbers(table: Table, name: str, values: np.ndarray) -> np.ndarray:
@@ -174,10 +117,10 @@ def _numbers(table: Table, name: str, values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _report_numbers(table: Table, name: str, strings: _Strings) -> None:
+def _report_numbers(table: Table, name: str, strings: Strings) -> None:
     present = [code for code, value in enumerate(strings.values) if value is not None]
     counts = np.bincount(strings.codes[strings.codes >= 0], minlength=len(strings.distinct))
-    unread = {code for code in present if not _is_number(strings.distinct[code])}
+    unread = {code for code in present if not is_number(strings.distinct[code])}
     alike = [code for code in present if code not in unread or _looks_like_number(strings.distinct[code])]
     total, numeric = int(counts[present].sum()), int(counts[alike].sum())
     if not numeric or 2 * numeric < total:
@@ -197,7 +140,7 @@ def _looks_like_number(string: str) -> bool:
     return LIKE_NUMBER.fullmatch(string) is not None and any(map(str.isdigit, string))
 
 
-def _report_equal(table: Table, name: str, strings: _Strings, is_declared: bool) -> None:
+def _report_equal(table: Table, name: str, strings: Strings, is_declared: bool) -> None:
     outcome = "stay different categories, as the file declares them" if is_declared else "count as one category"
     for group in strings.equal()[:3]:
         shown = ", ".join(map(repr, group[:4]))

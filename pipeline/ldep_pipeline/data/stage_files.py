@@ -23,7 +23,7 @@ from ldep_pipeline.common.files import replacing, write_json
 from ldep_pipeline.data import settings
 
 if TYPE_CHECKING:
-    from ldep.table import RawEncoder
+    from ldep.table import TableEncoder
 
 SplitKind = Literal["time", "group"]
 SPLIT_KINDS: tuple[SplitKind, ...] = ("time", "group")
@@ -64,7 +64,7 @@ def read_target(name: str, folder: Path = settings.DATA) -> tuple[pd.Series, Spl
     return frame.iloc[:, -1], column
 
 
-def write_encoder(name: str, encoder: RawEncoder, folder: Path = settings.DATA) -> None:
+def write_encoder(name: str, encoder: TableEncoder, folder: Path = settings.DATA) -> None:
     """Write the encoder that impute has fitted."""
     write_json(settings.encoder(name, folder), encoder.to_json())
 
@@ -77,13 +77,13 @@ def encoder_file(name: str, folder: Path = settings.DATA) -> Path:
     return path
 
 
-def read_encoder(name: str, folder: Path = settings.DATA) -> RawEncoder:
+def read_encoder(name: str, folder: Path = settings.DATA) -> TableEncoder:
     """Read the encoder that impute wrote; UserError says which stage to run if there is none, or if it is damaged."""
-    from ldep.table import RawEncoder  # it imports scikit-learn, for which the stage fetch would wait
+    from ldep.table import TableEncoder  # it imports scikit-learn, for which the stage fetch would wait
 
     path = encoder_file(name, folder)
     try:
-        return RawEncoder.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return TableEncoder.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise UserError(f"{path} is damaged ({reason}); run `ldep impute {name}` again.") from None

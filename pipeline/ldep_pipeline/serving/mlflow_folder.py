@@ -22,7 +22,7 @@ from mlflow.types.schema import AnyType
 import ldep
 import ldep_pipeline
 from ldep.export import NotExportable, to_onnx
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.common import machine
 from ldep_pipeline.serving import counterfactual_answers, portable, served_model
 from ldep_pipeline.serving.calibration import Calibration
@@ -83,7 +83,7 @@ def _write_onnx(folder: Path, served: ServedModel) -> None:
     (folder / ONNX_FILE).write_bytes(to_onnx(program).SerializeToString())
 
 
-def signature(encoder: RawEncoder) -> ModelSignature:
+def signature(encoder: TableEncoder) -> ModelSignature:
     """The raw columns by name, and the parameters: `output`, `strict`, and those of counterfactuals.
 
     The columns have the type `any`: as `double` MLflow refuses whole numbers that come from Python or from

@@ -45,7 +45,7 @@ class UnusableModel(ValueError):
 
 
 class ServedModel:
-    """A fitted pipeline that begins with a RawEncoder, and what turns its decision values into answers.
+    """A fitted pipeline that begins with a TableEncoder, and what turns its decision values into answers.
 
     `link` gives their probabilities, if the model needs one. `threshold` is subtracted from the decision values of two
     classes: the second class is the answer where the difference is not negative.
@@ -85,9 +85,7 @@ class ServedModel:
 
         ValueError names a cell that is wrong.
         """
-        if not frame.columns.is_unique:
-            raise ValueError("a column appears twice.")
-        return self.encoder.transform_with_report(frame)
+        return self.encoder.read(frame)
 
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
         return self.read(frame)[0]
@@ -104,7 +102,7 @@ class ServedModel:
         """
         if not len(X):
             return np.zeros(0, dtype=np.intp), folded(np.zeros((0, len(self.classes))))
-        values = decision_values(self.rest, X)
+        values = decision_values(self.rest, self.encoder.standardised(X))
         if values is not None:
             values = values - self.threshold  # 0 with more than two classes
         return (class_numbers(values) if self._decides and values is not None else self._predicted(X)), values
@@ -116,7 +114,7 @@ class ServedModel:
                 return np.zeros((0, len(self.classes)))
             if isinstance(self.model, TauClassifier) and values is not None:  # its models need not vote again
                 return self.model.probabilities_at(values + self.threshold)
-            return np.asarray(self.rest.predict_proba(X))
+            return np.asarray(self.rest.predict_proba(self.encoder.standardised(X)))
         return None if values is None or self.link is None else self.link(values)
 
     @cached_property
@@ -141,7 +139,7 @@ class ServedModel:
         return self.threshold != 0 or isinstance(self.model, TauClassifier)
 
     def _predicted(self, X: np.ndarray) -> np.ndarray:
-        return np.searchsorted(self.pipe.classes_, self.rest.predict(X))
+        return np.searchsorted(self.pipe.classes_, self.rest.predict(self.encoder.standardised(X)))
 
     def _records(self, X: np.ndarray, explain: bool) -> list[dict[str, Any]]:
         numbers, values = self.score(X)

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.common.files import write_json
 
 FILE = "training_profile.json"
@@ -100,7 +100,7 @@ class TrainingProfile:
             raise ValueError(f"{folder / FILE} cannot be read: {error!r}.") from None
 
 
-def profile_of(encoder: RawEncoder, frame: pd.DataFrame, example: dict[str, Any] | None = None) -> TrainingProfile:
+def profile_of(encoder: TableEncoder, frame: pd.DataFrame, example: dict[str, Any] | None = None) -> TrainingProfile:
     """Return the profile of raw rows as a fitted encoder reads them."""
     codes, report = encoder.read_cells(frame)
     kinds = encoder.kinds

@@ -26,7 +26,7 @@ OWN = (
     "ldep.model.Maxima",
     "ldep.model.Missing",
     "ldep.model.SetLimits",
-    "ldep.table.RawEncoder",
+    "ldep.table.TableEncoder",
 )
 # Parts of scikit-learn's and numpy's that skops does not trust of itself: records of numbers.
 OTHERS = (

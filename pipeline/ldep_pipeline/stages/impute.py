@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.common.errors import UserError, listed, short
 from ldep_pipeline.common.files import replacing
 from ldep_pipeline.config import paths
@@ -44,14 +44,14 @@ def impute(
     scope: str = "dataset",
     fill_value: float = 0.0,
     columns: Sequence[Mapping[str, Any]] | None = None,
-) -> tuple[pd.DataFrame, RawEncoder]:
+) -> tuple[pd.DataFrame, TableEncoder]:
     """Encode a raw frame (target last) and, if scope is `dataset`, fill its missing cells.
 
-    `columns` is what fetch has decided (RawEncoder). With scope `fold` missing cells stay NaN, to be imputed from each
-    training fold alone.
+    `columns` is what fetch has decided. With scope `fold` missing cells stay NaN, to be imputed from each training fold
+    alone.
     """
     features, target = frame.iloc[:, :-1], frame.iloc[:, -1]
-    encoder = RawEncoder(strategy, float(fill_value), scope == "dataset", columns).fit(features)
+    encoder = TableEncoder(columns, strategy, float(fill_value), scope == "dataset", scale=False).fit(features)
     labels = encoder.get_feature_names_out()
     if not len(labels):
         raise UserError(f"no column is left beside the target '{short(str(target.name))}'; keep one (encode).")

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ldep.table import RawEncoder, columns, dates
+from ldep.table import TableEncoder, columns, dates
 
 FRAME = pd.DataFrame(
     {
@@ -31,40 +31,40 @@ FRAME = pd.DataFrame(
 
 
 def test_codes_follow_the_declared_order_and_missing_cells_take_the_mean():
-    numbers = RawEncoder().fit_transform(FRAME)
+    numbers = TableEncoder(None, scale=False).fit_transform(FRAME)
     expected = [[1, 0, 2], [4, 2, 1], [3, 2 / 3, 1], [8, 0, 0]]
     np.testing.assert_allclose(numbers, expected, rtol=1e-15)
 
 
 def test_an_empty_column_is_dropped_as_simple_imputer_does():
-    encoder = RawEncoder().fit(FRAME)
+    encoder = TableEncoder(None, scale=False).fit(FRAME)
     assert encoder.get_feature_names_out().tolist() == ["size", "colour", "level"]
 
 
 def test_values_that_training_does_not_know_are_reported_by_column():
     rows = FRAME.astype(object).assign(colour=["red", "violet", None, "?"], level=["4", "1", "", "5"])
-    encoder = RawEncoder().fit(FRAME)
-    numbers, report = encoder.transform_with_report(rows)
+    encoder = TableEncoder(None, scale=False).fit(FRAME)
+    numbers, report = encoder.read(rows)
     np.testing.assert_array_equal(numbers, encoder.transform(rows))
     assert {name: unknown.tolist() for name, unknown in report.items()} == {"colour": [1], "level": [0, 3]}
 
 
 @pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", "constant"])
 def test_the_filled_numbers_are_simple_imputers(strategy):
-    codes = RawEncoder(impute=False).fit_transform(FRAME)[:, :3]
+    codes = TableEncoder(None, impute=False, scale=False).fit_transform(FRAME)[:, :3]
     fill = {"fill_value": -1.0} if strategy == "constant" else {}
     wanted = SimpleImputer(strategy=strategy, **fill).fit_transform(codes)
-    np.testing.assert_array_equal(RawEncoder(strategy, -1.0).fit_transform(FRAME), wanted)
+    np.testing.assert_array_equal(TableEncoder(None, strategy, -1.0, scale=False).fit_transform(FRAME), wanted)
 
 
 def test_without_imputing_missing_cells_and_columns_stay():
-    numbers = RawEncoder(impute=False).fit_transform(FRAME)
+    numbers = TableEncoder(None, impute=False, scale=False).fit_transform(FRAME)
     assert numbers.shape == (4, 4)
     assert np.isnan(numbers).sum() == 6
 
 
 def test_served_rows_may_be_strings_numbers_or_missing():
-    encoder = RawEncoder().fit(FRAME)
+    encoder = TableEncoder(None, scale=False).fit(FRAME)
     rows = pd.DataFrame(
         [
             {"size": "2.5", "colour": "green", "level": 1, "empty": None, "more": "x"},
@@ -87,35 +87,37 @@ def test_served_rows_may_be_strings_numbers_or_missing():
 )
 def test_a_cell_that_cannot_be_read_is_named(row, message):
     with pytest.raises(ValueError, match=message):
-        RawEncoder().fit(FRAME).transform(pd.DataFrame([row]))
+        TableEncoder(None, scale=False).fit(FRAME).transform(pd.DataFrame([row]))
 
 
 def test_the_example_of_the_docstring_runs():
     """pytest does not find it by itself: the class is imported when it is asked for."""
     runner = doctest.DocTestRunner()
-    (example,) = [test for test in doctest.DocTestFinder().find(RawEncoder, "RawEncoder", globs={}) if test.examples]
+    (example,) = [
+        test for test in doctest.DocTestFinder().find(TableEncoder, "TableEncoder", globs={}) if test.examples
+    ]
     assert runner.run(example).attempted > 3
     assert runner.failures == 0
 
 
 def test_json_holds_everything():
-    encoder = RawEncoder("median").fit(FRAME)
+    encoder = TableEncoder(None, "median", scale=False).fit(FRAME)
     text = json.dumps(encoder.to_json(), allow_nan=False)
-    loaded = RawEncoder.from_json(json.loads(text))
+    loaded = TableEncoder.from_json(json.loads(text))
     np.testing.assert_array_equal(loaded.transform(FRAME), encoder.transform(FRAME))
     assert loaded.get_params() == encoder.get_params()
 
 
 def test_it_is_a_transformer_like_others():
     y = ["a", "b", "a", "b"]
-    model = make_pipeline(RawEncoder(), StandardScaler(), SVC()).fit(FRAME, y)
+    model = make_pipeline(TableEncoder(None, scale=False), StandardScaler(), SVC()).fit(FRAME, y)
     assert len(model.predict(FRAME.astype(object))) == 4
-    assert clone(model[0]).get_params() == RawEncoder().get_params()
+    assert clone(model[0]).get_params() == TableEncoder(None, scale=False).get_params()
 
 
 def test_fitting_leaves_the_frame_alone():
     before = FRAME.copy(deep=True)
-    RawEncoder().fit_transform(FRAME)
+    TableEncoder(None, scale=False).fit_transform(FRAME)
     pd.testing.assert_frame_equal(FRAME, before)
 
 
@@ -133,9 +135,9 @@ def test_served_cells_give_the_numbers_of_training(rows):
             "c": pd.Categorical([c for _, c in rows], categories=list("cab")),
         }
     )
-    encoder = RawEncoder().fit(frame)
+    encoder = TableEncoder(None, scale=False).fit(frame)
     trained = encoder.transform(frame)
-    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    loaded = TableEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
     sent = pd.DataFrame(
         {"c": [c for _, c in rows], "n": [None if n is None else repr(n) for n, _ in rows]}, dtype=object
     )

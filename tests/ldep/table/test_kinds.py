@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldep.table import ColumnError, RawEncoder, columns
+from ldep.table import ColumnError, TableEncoder, columns
 from ldep.table._kinds import decide
 from tests.support.encoders import encoder_for
 
@@ -94,7 +94,7 @@ def test_params_set_the_encoding_of_all_nominal_columns_or_of_single_ones():
 def test_an_encoder_that_was_read_back_gives_the_same_numbers(encode, impute):
     frame = table()
     encoder = encoder_for(frame, encode, impute=impute).fit(frame)
-    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json(), allow_nan=False)))
+    loaded = TableEncoder.from_json(json.loads(json.dumps(encoder.to_json(), allow_nan=False)))
     np.testing.assert_array_equal(loaded.transform(frame), encoder.transform(frame))
     sent = frame.astype(object).where(frame.notna(), None)
     np.testing.assert_array_equal(loaded.transform(sent), encoder.transform(frame))
@@ -128,7 +128,7 @@ def test_cells_with_a_value_that_counts_as_missing_are_known():
 def test_json_that_was_changed_is_refused(change, message):
     value = encoder_for(table()).fit(table()).to_json() | change
     with pytest.raises(ValueError, match=message):
-        RawEncoder.from_json(value)
+        TableEncoder.from_json(value)
 
 
 def many(values: list[str]) -> pd.DataFrame:
@@ -176,7 +176,7 @@ def test_rare_categories_share_a_feature_where_there_are_many():
     rows = encoder.transform(many(["village 3", "city 9"]))
     assert rows.argmax(axis=1).tolist() == [40, 39]
     assert rows.sum(axis=1).tolist() == [1.0, 1.0]
-    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    loaded = TableEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
     np.testing.assert_array_equal(loaded.transform(many(values)), encoder.transform(many(values)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldep.table import Nominal, RawEncoder, columns, kinds, merges
+from ldep.table import Nominal, TableEncoder, columns, kinds, merges
 from tests.support import tickets
 
 NFD = unicodedata.normalize("NFD", "München")
@@ -45,7 +45,7 @@ def test_each_spelling_is_read_as_its_category(encode):
     assert recipes[0]["merged"] == {NFD: "München", "MÜNCHEN": "München", "New  York": "new york"}
     assert sorted(recipes[0]["categories"]) == ["Bonn", "München", "new york"]
     assert recipes[1]["categories"] == ["Yes", "yes"]  # nobody wants these merged
-    encoder = RawEncoder(columns=recipes).fit(frame)
+    encoder = TableEncoder(recipes, scale=False).fit(frame)
     sent = pd.DataFrame({"town": [NFD, "München", f" {NFD} ", "new york", "New  York", "münchen"], "answer": "yes"})
     values = encoder.transform(sent)
     np.testing.assert_array_equal(values[0], values[1])
@@ -53,7 +53,7 @@ def test_each_spelling_is_read_as_its_category(encode):
     np.testing.assert_array_equal(values[3], values[4])
     assert not np.array_equal(values[0], values[3])
     assert encoder.read_cells(sent)[1]["town"].tolist() == [5]  # a spelling that training has not seen
-    again = RawEncoder.from_json(encoder.to_json())
+    again = TableEncoder.from_json(encoder.to_json())
     np.testing.assert_array_equal(again.transform(sent), encoder.transform(sent))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.commands import drift
 from ldep_pipeline.commands.drift import UNSEEN_LIMIT, ColumnDrift, DriftCheck
 from ldep_pipeline.serving.training_profile import TrainingProfile, profile_of
@@ -40,7 +40,7 @@ def rows(count: int, seed: int) -> pd.DataFrame:
 
 
 def compared(before: pd.DataFrame, now: pd.DataFrame, parts: int = 1) -> dict[str, ColumnDrift]:
-    encoder = RawEncoder().fit(before)
+    encoder = TableEncoder(None, scale=False).fit(before)
     check = DriftCheck(encoder, profile_of(encoder, before))
     size = -(-len(now) // parts)
     for start in range(0, max(len(now), 1), max(size, 1)):
@@ -155,7 +155,7 @@ def test_the_index_is_the_textbooks_for_many_rows():
 
 def test_a_profile_is_the_same_after_storing(tmp_path):
     frame = rows(300, 0)
-    profile = profile_of(RawEncoder().fit(frame), frame, {"normal": 1.0, "city": None})
+    profile = profile_of(TableEncoder(None, scale=False).fit(frame), frame, {"normal": 1.0, "city": None})
     profile.save(tmp_path)
     assert TrainingProfile.load(tmp_path) == profile
     assert TrainingProfile.load(tmp_path / "none") is None

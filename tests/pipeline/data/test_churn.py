@@ -32,7 +32,7 @@ def test_a_linear_model_is_as_good_as_on_one_hot_columns_without_the_id(tmp_path
     )
     expected = cross_val_score(by_hand, table, y, cv=folds, scoring="roc_auc").mean()
     frame = read_frame(tmp_path / "churn.csv", churn.TARGET)
-    numbers, encoder = impute(frame, columns=encoder_for(frame.iloc[:, :-1]).columns)
+    numbers, encoder = impute(frame, columns=encoder_for(frame.iloc[:, :-1]).encode)
     assert "customer_id" not in encoder.columns_
     ours = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     area = cross_val_score(ours, numbers.iloc[:, :-1].to_numpy(), y, cv=folds, scoring="roc_auc").mean()

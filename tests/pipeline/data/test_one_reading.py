@@ -26,7 +26,7 @@ from ldep.answers import READING, steps_of
 from ldep.export._c import cell_reader
 from ldep.export._onnx import add_numbers
 from ldep.export._onnx_model import ROWS, Graph
-from ldep.table import Nominal, Numeric, RawEncoder, cells, columns, spelling
+from ldep.table import Nominal, Numeric, TableEncoder, cells, columns, spelling
 from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.data.tables import Layout, open_table
 from ldep_pipeline.server import request_format
@@ -115,12 +115,12 @@ def files(folder: Path, column: list[Cell]) -> dict[str, tuple[Path, Layout]]:
     return written
 
 
-def encoder_of(categories: list[str] | None) -> RawEncoder:
+def encoder_of(categories: list[str] | None) -> TableEncoder:
     column = Numeric("c") if categories is None else Nominal("c", tuple(categories))
-    return RawEncoder(impute=False, columns=[columns.to_json(column)]).fit(pd.DataFrame())
+    return TableEncoder([columns.to_json(column)], impute=False, scale=False).fit(pd.DataFrame({column.name: [None]}))
 
 
-def scored(path: Path, layout: Layout, encoder: RawEncoder) -> np.ndarray:
+def scored(path: Path, layout: Layout, encoder: TableEncoder) -> np.ndarray:
     table = open_table(path, layout)
     pieces = [encoder.transform(piece.to_pandas()) for piece in table.pieces(["c"], encoder.numeric_columns)]
     return np.concatenate([np.empty((0, 1)), *pieces])[:, 0]
@@ -220,7 +220,7 @@ def check_nominal(column: list[Cell], folder: Path) -> None:
         frame = read_frame(path, "label", layout=layout)
         if are_spelled_numbers(texts):
             continue  # '1' and '1.000' are then two texts, until the encoder reads them as numbers
-        fitted = RawEncoder(impute=False).fit(frame[["c"]])
+        fitted = TableEncoder(None, impute=False, scale=False).fit(frame[["c"]])
         if fitted.categories_[0] is not None and "dictionary" not in name:  # a dictionary declares its own order
             trained[name] = fitted.transform(frame[["c"]])[:, 0]
             np.testing.assert_array_equal(trained[name], expected, err_msg=f"training on {name}")

@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.server.request_format import read_json
 from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import random_models, registered
@@ -135,7 +135,7 @@ def test_more_than_two_classes(ensemble):
     frame = pd.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120)})
     y = np.array(["low", "middle", "high"])[np.digitize(frame["a"] + frame["b"] ** 2, [0.3, 1.5])]
     model = LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1], penalties=["norm"], ensemble=ensemble, random_state=0)
-    pipe = Pipeline([("encode", RawEncoder()), ("scale", StandardScaler()), ("model", model)]).fit(frame, y)
+    pipe = make_pipeline(TableEncoder(None), model).fit(frame, y)
     served = ServedModel(pipe, None)
     for (_, row), answer in zip(frame.iloc[:5].iterrows(), ask(served, frame.iloc[:5]), strict=True):
         near = answer["counterfactual"]

@@ -12,14 +12,14 @@ from mlflow.models.flavor_backend_registry import get_flavor_backend
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.serving import mlflow_folder
 from tests.support import registered
 
 
 def test_the_context_of_an_image_is_complete(tmp_path):
     frame = registered.rows(60).astype({"grade": "category", "colour": "category"})
-    pipe = Pipeline([("encode", RawEncoder()), ("model", LogisticRegression())])
+    pipe = Pipeline([("encode", TableEncoder(None, scale=False)), ("model", LogisticRegression())])
     pipe.fit(frame.drop(columns="sold"), frame["sold"].to_numpy(dtype=str))
     class_path = "sklearn.linear_model.LogisticRegression"
     mlflow_folder.write(tmp_path / "model", pipe, None, class_path, ship_code=True)

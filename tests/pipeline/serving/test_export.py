@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.export import NotExportable, identifiers, to_c, to_onnx
 from ldep.export._c import quoted
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.serving import calibration
 from ldep_pipeline.serving.portable import program
 from ldep_pipeline.serving.served_model import ServedModel
@@ -173,7 +173,7 @@ def test_c_refuses_numbers_out_of_range(tmp_path):
 
 def test_an_imputer_of_each_fold_is_exported():
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [np.nan] * 3})
-    encoder = RawEncoder(impute=False).fit(frame)
+    encoder = TableEncoder(None, impute=False, scale=False).fit(frame)
     imputer = SimpleImputer(keep_empty_features=True).fit(encoder.transform(frame))
     scaler = StandardScaler().fit(imputer.transform(encoder.transform(frame)))
     model = random_models.classifier(np.random.default_rng(0), 2, "single")

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep.table._spelling import Spelling
 from ldep_pipeline.commands import explore
 from ldep_pipeline.data.tables import open_table
@@ -49,7 +49,7 @@ def served() -> ServedModel:
         {"name": "size", "kind": "numeric", "indicator": False},
     ]
     steps = [
-        ("encode", RawEncoder(columns=recipes)),
+        ("encode", TableEncoder(recipes, scale=False)),
         ("scale", StandardScaler()),
         ("model", LDEPClassifier(2, 2, random_state=0)),
     ]

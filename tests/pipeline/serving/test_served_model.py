@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from ldep import LDEPClassifier, LDEPClassifierCV
-from ldep.table import RawEncoder
+from ldep.table import TableEncoder
 from ldep_pipeline.config import params
 from ldep_pipeline.fitting import models
 from ldep_pipeline.fitting.specs import Impute
@@ -84,9 +83,7 @@ def test_the_models_of_a_self_tuning_model_vote_once_per_answer(classes, monkeyp
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"])
     y = np.digitize(frame["a"] + frame["b"], [-0.5, 0.5][: classes - 1]).astype(str)
-    pipe = Pipeline(
-        [("encode", RawEncoder()), ("scale", StandardScaler()), ("model", LDEPClassifierCV(random_state=0))]
-    )
+    pipe = make_pipeline(TableEncoder(None), LDEPClassifierCV(random_state=0))
     served = served_model.ServedModel(pipe.fit(frame, y), None)
     probability = pipe.predict_proba(frame)
     votes = []

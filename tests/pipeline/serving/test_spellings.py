@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ldep import LDEPClassifier
 from ldep.export import to_onnx
-from ldep.table import CellError, RawEncoder, cells
+from ldep.table import CellError, TableEncoder, cells
 from ldep_pipeline.commands import explore
 from ldep_pipeline.data.tables import open_table
 from ldep_pipeline.server import request_format
@@ -79,7 +79,7 @@ def served() -> ServedModel:
     ]
     labels = np.where(shares + 20 * (names == "red") > 40, "high", "low")
     model = LDEPClassifier(2, 2, random_state=0)
-    steps = [("encode", RawEncoder(columns=recipes)), ("scale", StandardScaler()), ("model", model)]
+    steps = [("encode", TableEncoder(recipes, scale=False)), ("scale", StandardScaler()), ("model", model)]
     return ServedModel(Pipeline(steps).fit(frame, labels), Calibration(1.0, (0.0,)))
 
 

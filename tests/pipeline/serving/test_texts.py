@@ -17,7 +17,7 @@ from ldep.answers import reading_of, steps_of
 from ldep.export import NotExportable, to_c, to_onnx
 from ldep.export._onnx import add_terms
 from ldep.export._onnx_model import ROWS, Graph
-from ldep.table import RawEncoder, Text, cells, columns, kinds, words
+from ldep.table import TableEncoder, Text, cells, columns, kinds, words
 from ldep_pipeline.commands.drift import DriftCheck
 from ldep_pipeline.data.frames import read_frame
 from ldep_pipeline.server import request_format
@@ -48,7 +48,7 @@ def test_a_file_with_texts_of_several_lines_and_a_long_one_is_read(tmp_path):
     np.testing.assert_array_equal(encoder.transform(sent[0].frame(0, len(frame))), expected)
 
 
-def fitted() -> tuple[pd.DataFrame, RawEncoder]:
+def fitted() -> tuple[pd.DataFrame, TableEncoder]:
     frame = tickets.table(200, seed=2)[["body"]]
     frame.loc[::9, "body"] = None
     frame["body"] = pd.Categorical(frame["body"])
@@ -65,7 +65,7 @@ def test_features_say_which_words_a_text_contains():
     assert rows[0].sum() == rows[0, known] == 1.0
     np.testing.assert_array_equal(rows[1:4, :-1], np.tile(encoder.fill_[:-1], (3, 1)))  # a missing text takes the means
     assert rows[:, -1].tolist() == [0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
-    loaded = RawEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    loaded = TableEncoder.from_json(json.loads(json.dumps(encoder.to_json())))
     np.testing.assert_array_equal(loaded.transform(frame), encoder.transform(frame))
 
 
