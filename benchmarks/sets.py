@@ -3,15 +3,21 @@
 The score was chosen on the tables of the development collection (`scores`). The paper's 30 data sets judge it
 (`coverage`), beside MAPIE with the same model and the same rows. Attacks within the radius judge the sets in balls
 (`attacks`). A model is trained on at most `MOST_TRAINED` rows, so that 20 splits of 30 data sets are affordable.
+
+What is measured is appended to `sets-splits.csv` and `sets-problems.csv`. A run that was interrupted continues there;
+delete the files to measure everything again.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from mapie.classification import SplitConformalClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -21,16 +27,17 @@ from tqdm import tqdm
 
 from benchmarks import data
 from benchmarks.collection import problems
-from benchmarks.report import Report
+from benchmarks.report import FOLDER, Report
 from ldep import LDEPClassifierCV
 from ldep._utils import draw_seeds, single_thread
 from ldep.model import FittedModel, class_scores
 from ldep.search import make_splits
 from ldep.training import Samples
 
+JOBS = 2
 COVERAGES = (0.8, 0.9, 0.95)
-MOST_TRAINED, MOST_TESTED = 400, 2000
-SPLITS, MAPIE_SPLITS = 20, 3
+MOST_TRAINED, MOST_TESTED = 300, 1000
+SPLITS, MAPIE_SPLITS = 20, 1
 MANY_FEATURES = 200  # a data set with more of them has the splits of MAPIE only
 HELD_OUT = 0.25  # of the rows, for the calibration of a split
 SMALLEST, LARGEST = 150, 12_000  # rows and cells of a problem of the collection
@@ -140,10 +147,12 @@ def of_data_set(name: str, seed: int) -> list[dict]:
         kept = StratifiedShuffleSplit(1, test_size=HELD_OUT, random_state=seed)
         proper, held = next(kept.split(part.X, part.y))
         model = fitted(part.X[proper], part.y[proper], seed).calibrate(part.X[held], part.y[held])
-        mapie = SplitConformalClassifier(model, confidence_level=list(COVERAGES), conformity_score="lac", prefit=True)
+        # MAPIE refuses a coverage for which the rows are too few.
+        levels = [coverage for coverage in COVERAGES if len(held) * (1.0 - coverage) > 1.0]
+        mapie = SplitConformalClassifier(model, confidence_level=levels, conformity_score="lac", prefit=True)
         mapie.conformalize(part.X[held], part.y[held])
         sets = mapie.predict_set(part.X_test)[1]
-        for number, coverage in enumerate(COVERAGES):
+        for number, coverage in enumerate(levels):
             add("held out", coverage, model.predict_set(part.X_test, coverage).contains)
             add("held out, MAPIE", coverage, sets[:, :, number])
     return rows
@@ -180,6 +189,18 @@ def attack(name: str, seed: int = 0) -> dict:
     }
 
 
+def in_parallel(function: Callable[..., list[dict]], tasks: Sequence[tuple], file: Path) -> pd.DataFrame:
+    """The rows of all tasks. Those in the file are not measured again, and the others are appended to it."""
+    known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=["task"])
+    open_tasks = [task for task in tasks if str(task) not in set(known["task"])]
+    results = Parallel(n_jobs=JOBS, return_as="generator")(delayed(function)(*task) for task in open_tasks)
+    for task, rows in tqdm(zip(open_tasks, results), total=len(open_tasks), desc=file.stem, mininterval=5):
+        frame = pd.DataFrame(rows).assign(task=str(task))
+        frame.to_csv(file, mode="a", header=not file.exists(), index=False)
+    measured = pd.read_csv(file)
+    return measured[measured["task"].isin([str(task) for task in tasks])].drop(columns="task")
+
+
 def study_of_scores() -> pd.DataFrame:
     tasks = [
         (classes, name)
@@ -187,8 +208,7 @@ def study_of_scores() -> pd.DataFrame:
         for name, problem in problems.problems(classes).items()
         if len(problem.y) >= SMALLEST and problem.X.size <= LARGEST
     ]
-    rows = [row for task in tqdm(tasks, desc="scores", mininterval=5) for row in of_scores(*task, seed=0)]
-    table = pd.DataFrame(rows)
+    table = in_parallel(of_scores, [(*task, 0) for task in tasks], FOLDER / "sets-problems.csv")
     keys = ["classes", "coverage asked for"]
     sizes = table.pivot_table(index=[*keys, "problem"], columns="score", values="size")
     beyond = sizes.sub(sizes["1 - p"], axis=0).groupby(keys)
@@ -210,9 +230,9 @@ def run(names: tuple[str, ...] = data.NAMES, splits: int = SPLITS) -> Report:
         for name in names
         if seed < MAPIE_SPLITS or data.load(name)[0].shape[1] <= MANY_FEATURES
     ]
-    rows = [row for task in tqdm(tasks, desc="coverage", mininterval=5) for row in of_data_set(*task)]
+    rows = in_parallel(of_data_set, tasks, FOLDER / "sets-splits.csv")
     keys = ["way", "coverage asked for"]
-    of_sets = pd.DataFrame(rows).groupby([*keys, "data set"])[["coverage", "size", "empty"]].mean()
+    of_sets = rows.groupby([*keys, "data set"])[["coverage", "size", "empty"]].mean()
     means, deviation = of_sets.groupby(keys).mean(), of_sets.groupby(keys)["coverage"].std()
     means["standard error"] = deviation / np.sqrt(len(names))
     for coverage in COVERAGES:

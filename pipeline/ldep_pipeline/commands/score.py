@@ -21,6 +21,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from tqdm import tqdm
 
+from ldep.model import check_coverage
 from ldep.table import CellError
 from ldep_pipeline.commands import AS_TRAINED, CommandLine, add_layout, add_model_address, chosen_layout, drift
 from ldep_pipeline.commands.drift import ColumnDrift, DriftCheck
@@ -31,6 +32,7 @@ from ldep_pipeline.data.tables.csv_table import CsvTable
 from ldep_pipeline.registry import download, notifications
 from ldep_pipeline.report import renderers
 from ldep_pipeline.server import request_log
+from ldep_pipeline.serving import prediction_sets
 from ldep_pipeline.serving.served_model import Report, ServedModel, columns_by_row, refuse
 
 log = logging.getLogger(__name__)
@@ -58,6 +60,13 @@ def add_score(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--explain", action="store_true", help="add the contribution of each feature")
     parser.add_argument(
+        "--sets",
+        type=float,
+        metavar="COVERAGE",
+        help="add one column per class that says whether the row may have it; of so many rows, such as 0.9, the set "
+        "contains the class",
+    )
+    parser.add_argument(
         "--keep",
         nargs="+",
         default=[],
@@ -82,12 +91,14 @@ def add_score(parser: ArgumentParser) -> None:
 def score(args: Namespace) -> int:
     if args.target is None and not args.check:
         raise UserError("name the file to write (OUT), or add --check to compare the rows with those of training.")
+    if args.target is None and args.sets is not None:
+        raise UserError("--sets adds columns to the answers; name the file to write (OUT).")
     if args.json is not None and not args.check:
         raise UserError("--json writes the comparison of --check; add --check.")
     if args.keep and args.target is None:
         raise UserError("--keep copies columns into the file of the answers; name that file (OUT).")
     if args.target is not None:
-        options = {"explain": args.explain, "strict": args.strict, "keep": args.keep}
+        options = {"explain": args.explain, "coverage": args.sets, "strict": args.strict, "keep": args.keep}
         run(args.model, args.source, args.target, **options, layout=vars(args))
     moved = check_drift(args.model, args.source, args.json, layout=vars(args)) if args.check else []
     if not moved:
@@ -103,6 +114,7 @@ def run(
     target: Path,
     *,
     explain: bool = False,
+    coverage: float | None = None,
     strict: bool = False,
     keep: Sequence[str] = (),
     layout: Mapping[str, Any] | None = None,
@@ -122,17 +134,18 @@ def run(
     model = opened.model
     if explain and not hasattr(model.model, "explain"):
         raise UserError(f"{type(model.model).__name__} has no exact explanation; leave --explain out.")
+    _check_sets(model, coverage)
     rows = open_table(source, chosen_layout(source, layout or {}, opened.origin), known=model.encoder.columns_)
     kept = rows.columns if list(keep) == [ALL] else list(dict.fromkeys(keep))
     rows.require(kept)
-    _check_names(kept, table(model, None, explain)[0].column_names, source)
+    _check_names(kept, table(model, None, explain, coverage)[0].column_names, source)
     began, done, unknown = time.monotonic(), 0, Counter[str]()
     with replacing(target) as part, _writer(part, target.suffix) as write, tqdm(unit=" rows", disable=None) as bar:
         # One batch is scored while the previous one is written, so at most three are in memory.
         with ThreadPoolExecutor(1) as writing_thread:
             writing: Future[None] | None = None
             for piece in _pieces(rows, model, kept):
-                answers, report = _answers(model, rows, piece, explain, strict, done)
+                answers, report = _answers(model, rows, piece, explain, coverage, strict, done)
                 unknown.update({name: len(unknown_rows) for name, unknown_rows in report.items()})
                 if writing is not None:
                     writing.result()
@@ -144,7 +157,9 @@ def run(
         if not done:  # the columns of an empty table are still its columns
             write(
                 _with_kept(
-                    pa.table({name: pa.array([], pa.string()) for name in kept}), kept, table(model, None, explain)[0]
+                    pa.table({name: pa.array([], pa.string()) for name in kept}),
+                    kept,
+                    table(model, None, explain, coverage)[0],
                 )
             )
     seconds = time.monotonic() - began
@@ -195,11 +210,23 @@ def _pieces(rows: Table, model: ServedModel, kept: Sequence[str] = ()) -> Iterat
     return rows.pieces(columns, set(model.encoder.numeric_columns) - set(kept))
 
 
+def _check_sets(model: ServedModel, coverage: float | None) -> None:
+    """Refuse a coverage that cannot be, and a model without prediction sets."""
+    if coverage is None:
+        return
+    if model.sets is None:
+        raise UserError(f"{prediction_sets.NONE} Or leave --sets out.")
+    try:
+        check_coverage(coverage)
+    except ValueError as error:
+        raise UserError(f"--sets: {error}") from None
+
+
 def _answers(
-    model: ServedModel, rows: Table, piece: pa.Table, explain: bool, strict: bool, done: int
+    model: ServedModel, rows: Table, piece: pa.Table, explain: bool, coverage: float | None, strict: bool, done: int
 ) -> tuple[pa.Table, Report]:
     try:
-        return table(model, piece, explain, strict)
+        return table(model, piece, explain, coverage, strict)
     except CellError as error:
         place = rows.place(done + error.row)
         raise UserError(f"{rows.path}: {place}, column '{error.column}': {error.reason}") from None
@@ -207,7 +234,9 @@ def _answers(
         raise UserError(f"{rows.path}, after row {done}: {error}") from None
 
 
-def table(model: ServedModel, piece: pa.Table | None, explain: bool, strict: bool = False) -> tuple[pa.Table, Report]:
+def table(
+    model: ServedModel, piece: pa.Table | None, explain: bool, coverage: float | None = None, strict: bool = False
+) -> tuple[pa.Table, Report]:
     """Return the answers for some rows, one column per kind of answer, and the values that were taken as missing."""
     X, report = np.empty((0, len(model.columns))), Report()
     if piece is not None:
@@ -221,6 +250,9 @@ def table(model: ServedModel, piece: pa.Table | None, explain: bool, strict: boo
     probability = model.probability(X, values)
     if values is not None and probability is not None:
         columns |= _score_columns(model.classes, values, probability)
+    if coverage is not None and model.sets is not None and values is not None:
+        contains = model.sets.contains(values, coverage)
+        columns |= {f"set_contains_{label}": pa.array(column) for label, column in zip(model.classes, contains.T)}
     if explain:
         columns |= _explanation_columns(model, X)
     columns["taken_as_missing"] = _column_names(report, len(X))

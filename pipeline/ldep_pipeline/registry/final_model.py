@@ -36,6 +36,7 @@ from ldep_pipeline.metrics.evaluation import CHOOSES_THRESHOLD, decision_values
 from ldep_pipeline.metrics.metric import METRICS
 from ldep_pipeline.serving import calibration, mlflow_folder
 from ldep_pipeline.serving.calibration import Calibration
+from ldep_pipeline.serving.prediction_sets import ServedSets
 from ldep_pipeline.serving.served_model import is_calibrated
 from ldep_pipeline.serving.training_profile import TrainingProfile, choose_example, profile_of
 
@@ -84,6 +85,8 @@ class Fitted:
     profile: TrainingProfile
     threshold: float
     """What a served model subtracts from decision values; 0 if the model itself does."""
+    sets: ServedSets | None
+    """What makes prediction sets of served decision values; None if the model has none of unseen rows."""
 
 
 def plan(trained: TrainingPlan, params: Params, root: Path) -> FinalModel:
@@ -154,7 +157,10 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     if values is not None and not is_calibrated(pipe[-1]):
         tested = ~np.isnan(values).any(axis=1)  # the first block by time never is
         link = calibration.fit(folded(values[tested]), rows.y[tested], pipe.classes_)
-    subtracted = 0.0
+    subtracted, sets = 0.0, None
+    if values is not None:
+        moved = 0.0 if work.threshold is None else work.threshold.value
+        sets = ServedSets.fit(values, rows.y, pipe.classes_, moved)
     if work.threshold is not None:
         link = link and link.shifted(work.threshold.value)
         subtracted = 0.0 if absorb(pipe[-1], work.threshold.value) else work.threshold.value
@@ -162,7 +168,7 @@ def fit(work: FinalModel, params: Params, root: Path) -> Fitted:
     whole = Pipeline([("encode", encoder), *pipe.steps])
     raw = read_raw(work.dataset, folder)
     example = choose_example(whole, raw, rows.y) if params.register_.example_row else None
-    return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example), subtracted)
+    return Fitted(whole, link, entry.class_, profile_of(encoder, raw, example), subtracted, sets)
 
 
 def threshold_of(

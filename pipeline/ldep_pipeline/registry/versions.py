@@ -116,6 +116,7 @@ class Registry:
                 fitted.class_path,
                 profile=fitted.profile,
                 threshold=fitted.threshold,
+                sets=fitted.sets,
                 model_id=model_id,
                 ship_code=ship_code,
             )

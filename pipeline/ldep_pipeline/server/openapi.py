@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ldep.explain import NORMS
+from ldep.model import LARGEST_COVERAGE
 from ldep.table import Date, FittedColumn, Numeric, Text
 from ldep_pipeline.server.request_format import CSV, JSON, PARQUET
 from ldep_pipeline.server.settings import DEFAULT_SECONDS, Limits, Settings
-from ldep_pipeline.serving import counterfactual_answers
+from ldep_pipeline.serving import counterfactual_answers, prediction_sets
 from ldep_pipeline.serving.served_model import OUTPUTS, ServedModel
 
 VERSION = "3.1.0"
@@ -150,6 +151,18 @@ def _params(limits: Limits) -> dict[str, Any]:
         "properties": {
             "output": {"enum": list(OUTPUTS), "default": OUTPUTS[0], "description": "How much to answer."},
             "strict": {"type": "boolean", "description": strict},
+            "coverage": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": LARGEST_COVERAGE,
+                "default": prediction_sets.DEFAULTS["coverage"],
+                "description": "set: the share of rows whose set contains their class.",
+            },
+            "classwise": {
+                "type": "boolean",
+                "default": prediction_sets.DEFAULTS["classwise"],
+                "description": "set: whether the coverage holds for the rows of each class.",
+            },
             "frozen": {**columns, "description": "counterfactual: columns that must not change."},
             "integer": {**columns, "description": "counterfactual: columns that change by whole numbers."},
             "norm": {"enum": list(NORMS), "default": defaults["norm"], "description": "counterfactual: the distance."},

@@ -23,12 +23,12 @@ import pandas as pd
 
 from ldep_pipeline.data.tables import LONGEST_LINE
 from ldep_pipeline.server.refusals import BadRequest
-from ldep_pipeline.serving import counterfactual_answers
+from ldep_pipeline.serving import counterfactual_answers, prediction_sets
 
 csv.field_size_limit(LONGEST_LINE)  # as in files; the size of a body has a limit of its own
 JSON, CSV, PARQUET = "application/json", "text/csv", "application/vnd.apache.parquet"
 FORMATS = ("dataframe_split", "dataframe_records", "instances", "inputs")
-PARAMS = ("output", "strict", *counterfactual_answers.DEFAULTS)
+PARAMS = ("output", "strict", *prediction_sets.DEFAULTS, *counterfactual_answers.DEFAULTS)
 NESTED = frozenset((list, dict))
 # A row takes three characters or more, so that rows open a bracket in at most a third of a body. Deeply nested lists
 # open one in every second character, and would take more than 40 times the memory of the text.

@@ -24,12 +24,14 @@ import ldep_pipeline
 from ldep.export import NotExportable, to_onnx
 from ldep.table import TableEncoder
 from ldep_pipeline.common import machine
-from ldep_pipeline.serving import counterfactual_answers, portable, served_model
+from ldep_pipeline.serving import counterfactual_answers, portable, prediction_sets, served_model
 from ldep_pipeline.serving.calibration import Calibration
+from ldep_pipeline.serving.prediction_sets import ServedSets
 from ldep_pipeline.serving.served_model import ServedModel
 from ldep_pipeline.serving.training_profile import TrainingProfile
 
 ONNX_FILE = "model.onnx"
+KINDS: dict[type, DataType] = {float: DataType.double, bool: DataType.boolean}  # of parameters; all others are strings, or lists of them
 DATA = Path("data/served")  # where MLflow puts the files of the model
 # Their code decides what a served model answers, with the packages of ldep that decide its fit.
 ROOMS = ("common", "metrics", "serving")
@@ -43,6 +45,7 @@ def write(
     class_path: str,
     *,
     threshold: float = 0.0,
+    sets: ServedSets | None = None,
     profile: TrainingProfile | None = None,
     model_id: str | None = None,
     ship_code: bool = False,
@@ -55,7 +58,7 @@ def write(
     with tempfile.TemporaryDirectory() as scratch:
         data = Path(scratch, DATA.name)
         data.mkdir()
-        served_model.save(data, pipe, link, threshold)
+        served_model.save(data, pipe, link, threshold, sets)
         if profile is not None:
             profile.save(data)
         example = (profile and profile.example) or pipe[0].typical_row()
@@ -84,15 +87,15 @@ def _write_onnx(folder: Path, served: ServedModel) -> None:
 
 
 def signature(encoder: TableEncoder) -> ModelSignature:
-    """The raw columns by name, and the parameters: `output`, `strict`, and those of counterfactuals.
+    """The raw columns by name, and the parameters: `output`, `strict`, and those of sets and counterfactuals.
 
     The columns have the type `any`: as `double` MLflow refuses whole numbers that come from Python or from
     `mlflow models predict`, and as `string` missing cells become the text None. The encoder knows what a cell may be.
     """
     columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), name) for name in encoder.columns_]
     params = [ParamSpec("output", DataType.string, "label"), ParamSpec("strict", DataType.boolean, False)]
-    for name, default in counterfactual_answers.DEFAULTS.items():
-        kind = DataType.double if isinstance(default, float) else DataType.string
+    for name, default in (prediction_sets.DEFAULTS | counterfactual_answers.DEFAULTS).items():
+        kind = KINDS.get(type(default), DataType.string)
         shape = (-1,) if isinstance(default, list) else None
         params.append(ParamSpec(name, kind, default, shape))
     return ModelSignature(Schema(columns), Schema([ColSpec(DataType.string)]), ParamSchema(params))

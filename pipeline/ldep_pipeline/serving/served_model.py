@@ -29,11 +29,12 @@ from ldep.model import class_numbers, folded
 from ldep.table import CellError
 from ldep_pipeline.common.errors import short
 from ldep_pipeline.metrics.evaluation import decision_values
-from ldep_pipeline.serving import calibration, counterfactual_answers, trusted_types
+from ldep_pipeline.serving import calibration, counterfactual_answers, prediction_sets, trusted_types
 from ldep_pipeline.serving.calibration import Calibration
+from ldep_pipeline.serving.prediction_sets import ServedSets
 
 PIPELINE, DESCRIPTION = "pipeline.skops", "served.json"
-OUTPUTS = ("label", "scores", "full", counterfactual_answers.OUTPUT)
+OUTPUTS = ("label", "scores", "full", prediction_sets.OUTPUT, counterfactual_answers.OUTPUT)
 
 
 # By column, the rows whose value the model takes as missing, because training has seen none like it.
@@ -48,11 +49,13 @@ class ServedModel:
     """A fitted pipeline that begins with a TableEncoder, and what turns its decision values into answers.
 
     `link` gives their probabilities, if the model needs one. `threshold` is subtracted from the decision values of two
-    classes: the second class is the answer where the difference is not negative.
+    classes: the second class is the answer where the difference is not negative. `sets` makes prediction sets of them.
     """
 
-    def __init__(self, pipe: Any, link: Calibration | None, threshold: float = 0.0) -> None:
-        self.pipe, self.link, self.threshold = pipe, link, threshold
+    def __init__(
+        self, pipe: Any, link: Calibration | None, threshold: float = 0.0, sets: ServedSets | None = None
+    ) -> None:
+        self.pipe, self.link, self.threshold, self.sets = pipe, link, threshold, sets
         self.encoder, self.rest, self.model = pipe[0], pipe[1:], pipe[-1]
         self.classes = [str(label) for label in pipe.classes_]
         self.features = list(self.encoder.get_feature_names_out())
@@ -64,12 +67,16 @@ class ServedModel:
 
     def answer(self, rows: pd.DataFrame, params: dict[str, Any]) -> tuple[list[Any], Report]:
         """`predict`, and the values that were taken as missing. With params.strict such a value is an error."""
-        output, strict = _output(params), _strict(params)
+        output, strict, asked = _output(params), _strict(params), prediction_sets.check(params)
         X, report = self.read(rows)
         if strict:
             refuse(rows, report)
         if output == "label" or not len(X):
             return [self.classes[number] for number in self.class_numbers(X)], report
+        if output == prediction_sets.OUTPUT:
+            numbers, values = self.score(X)
+            found = prediction_sets.answers(self.sets, values, self.classes, asked, len(X))
+            return [{"class": self.classes[number], output: answer} for number, answer in zip(numbers, found)], report
         if output == counterfactual_answers.OUTPUT:
             answers = counterfactual_answers.answers(self, rows, X, params)
             labels = [self.classes[number] for number in self.class_numbers(X)]
@@ -214,7 +221,9 @@ def _strict(params: dict[str, Any]) -> bool:
     return strict
 
 
-def save(folder: Path, pipe: Any, link: Calibration | None, threshold: float = 0.0) -> None:
+def save(
+    folder: Path, pipe: Any, link: Calibration | None, threshold: float = 0.0, sets: ServedSets | None = None
+) -> None:
     """Write the two files; ValueError names types that are not on the list."""
     content = skops.io.dumps(pipe)
     foreign = trusted_types.foreign(skops.io.get_untrusted_types(data=content))
@@ -224,10 +233,11 @@ def save(folder: Path, pipe: Any, link: Calibration | None, threshold: float = 0
         "ldep": installed_version(),
         "link": None if link is None else link._asdict(),
         "threshold": threshold,
+        "sets": prediction_sets.to_json(sets),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     (folder / PIPELINE).write_bytes(content)
-    (folder / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+    (folder / DESCRIPTION).write_text(json.dumps(description) + "\n", encoding="utf-8")
 
 
 def load(folder: Path) -> ServedModel:
@@ -237,6 +247,7 @@ def load(folder: Path) -> ServedModel:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         version, digest = description["ldep"], description["sha256"]
         link, threshold = calibration.from_json(description["link"]), float(description["threshold"])
+        sets = prediction_sets.from_json(description["sets"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnusableModel(f"{folder / DESCRIPTION} or {PIPELINE} cannot be read: {error!r}.") from None
     installed = installed_version()
@@ -253,7 +264,7 @@ def load(folder: Path) -> ServedModel:
         raise UnusableModel(f"{folder / PIPELINE} is not loaded: {error}") from None
     except (ValueError, TypeError, KeyError, AttributeError, ImportError, zipfile.BadZipFile) as error:
         raise UnusableModel(f"{folder / PIPELINE} cannot be read: {error!r}.") from None
-    return ServedModel(pipe, link, threshold)
+    return ServedModel(pipe, link, threshold, sets)
 
 
 def installed_version() -> str | None:

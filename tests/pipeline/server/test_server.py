@@ -120,6 +120,13 @@ def test_server_batch_and_python_agree_to_the_bit(server, registered_project, fr
     assert post(server, bodies(frame)["inputs"]) == table["class"].tolist()
 
 
+def test_sets_of_classes_are_those_of_python(server, registered_project, frame):
+    params = {"output": "set", "coverage": 0.8}
+    answers = post(server, {**bodies(frame)["instances"], "params": params})
+    assert answers == download.load(URI, registered_project).predict(frame, params)
+    assert "at most 0.999" in refused(server, {**bodies(frame)["instances"], "params": {**params, "coverage": 1}})
+
+
 def test_an_explanation_sums_to_the_decision_value(expected):
     for record in expected:
         explanation = record["explanation"]

@@ -48,6 +48,7 @@ def test_a_type_that_is_not_on_the_list_is_neither_stored_nor_loaded(tmp_path):
         "sha256": hashlib.sha256(content).hexdigest(),
         "link": None,
         "threshold": 0.0,
+        "sets": None,
     }
     (tmp_path / served_model.DESCRIPTION).write_text(json.dumps(facts))
     with pytest.raises(served_model.UnusableModel, match="FailsOnFold"):

@@ -97,6 +97,8 @@ def test_a_served_model_answers_label_probabilities_and_explanation(inside, mode
             assert label == max(answer["decision"], key=answer["decision"].get)
             lead = answer["decision"][label] - answer["decision"][explanation["against"]]
             assert sum(explanation["contributions"].values()) + explanation["bias"] == pytest.approx(lead)
+    sets = served.predict(rows, {"output": "set", "coverage": 0.95})
+    assert np.mean([kind in answer["set"] for kind, answer in zip(frame["kind"].iloc[::10], sets)]) > 0.8
     rows.to_csv("rows.csv", index=False)
     score.run(f"models:/ldep-mine/{record['version']}", Path("rows.csv"), Path("scored.csv"), explain=model == "ldep")
     scored = pd.read_csv("scored.csv")
