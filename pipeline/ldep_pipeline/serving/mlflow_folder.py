@@ -31,7 +31,8 @@ from ldep_pipeline.serving.served_model import ServedModel
 from ldep_pipeline.serving.training_profile import TrainingProfile
 
 ONNX_FILE = "model.onnx"
-KINDS: dict[type, DataType] = {float: DataType.double, bool: DataType.boolean}  # of parameters; all others are strings, or lists of them
+# The types of parameters; all others are strings, or lists of them.
+KINDS: dict[type, DataType] = {float: DataType.double, bool: DataType.boolean}
 DATA = Path("data/served")  # where MLflow puts the files of the model
 # Their code decides what a served model answers, with the packages of ldep that decide its fit.
 ROOMS = ("common", "metrics", "serving")
