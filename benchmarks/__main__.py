@@ -26,6 +26,7 @@ BENCHMARKS = {
     "decisions": "what is crowned on 60 generated tables: noise, rare classes, dates, groups and text (10 minutes)",
     "new_tables": "champions on five kinds of own table, compared with quick baselines (15 minutes)",
     "estimates": "announced and real times of training on ten generated tables (15 minutes)",
+    "outcomes": "intervals, estimates and verdicts of `ldep evaluate` on twelve real data sets (10 minutes)",
     "dask": "two Dask workers compared with two local processes on the data sets of params.yaml (15 minutes)",
     "tracking": "cost of tracking in MLflow on the data sets of params.yaml (10 minutes)",
     "estimators": "accuracy, time and probabilities with defaults, compared with eight others (half an hour)",

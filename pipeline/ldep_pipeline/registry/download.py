@@ -154,14 +154,6 @@ def _unreadable(uri: str, address: re.Match[str], store: str, error: Exception, 
     return UserError(f"there is no model {uri}: {reason}. `ldep register DATASET` makes one.")
 
 
-def training_profile(uri: str, folder: Path) -> TrainingProfile | None:
-    """The profile in a checked copy of a model; None for a model that was stored without one."""
-    try:
-        return TrainingProfile.load(folder / mlflow_folder.DATA)
-    except ValueError as error:
-        raise UserError(f"{uri} is not loaded: {error}") from None
-
-
 def _version(address: re.Match[str]) -> ModelVersion:
     client = mlflow.MlflowClient()
     if address["alias"] is not None:
