@@ -23,6 +23,7 @@ BENCHMARKS = {
     "scale": "cost of a fit by its size; cost of tracking and DVC as a suite grows (15 minutes)",
     "morpho": "time and accuracy compared with sklearn-morpho (half an hour)",
     "serving": "latency, load and batch scoring of a served model (15 minutes)",
+    "deployment": "200 clients while the champion changes ten times; requests without a valid token (5 minutes)",
     "decisions": "what is crowned on 60 generated tables: noise, rare classes, dates, groups and text (10 minutes)",
     "new_tables": "champions on five kinds of own table, compared with quick baselines (15 minutes)",
     "estimates": "announced and real times of training on ten generated tables (15 minutes)",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 COLUMNS = ["width", "größe (cm)", "grade", "colour"]
 JSON, CSV, PARQUET = "application/json", "text/csv", "application/vnd.apache.parquet"
@@ -62,7 +66,7 @@ def requests(count: int = 1000, seed: int = 0) -> Iterator[Request]:
     """Bodies with their content types. The large ones come first, so that memory has grown when it is first read."""
     rng = random.Random(seed)
     large = [_large_numbers, _large_text, _large_csv, _large_nesting, _large_column, _large_binary]
-    kinds = [_cells, _cells, _shape, _columns, _json, _json, _csv, _content_type, _params, _binary]
+    kinds = [_cells, _cells, _shape, _columns, _json, _json, _csv, _content_type, _params, _binary, _parquet]
     makers: list[Callable[[random.Random], Request]] = large + [
         kinds[n % len(kinds)] for n in range(count - len(large))
     ]
@@ -195,6 +199,20 @@ def _params(rng: random.Random) -> Request:
 
 def _binary(rng: random.Random) -> Request:
     return rng.randbytes(rng.randrange(2000)), rng.choice([JSON, CSV, PARQUET])
+
+
+def _parquet(rng: random.Random) -> Request:
+    """A table in Parquet, often damaged, with other types, or of columns that are none of the model's."""
+    odd = [[[1]], [{"a": 1}], ["4x"], [b"\xff"], [1e308], ["red"], [True], ["x" * 5000]]
+    cells: dict[str, Any] = {name: rng.choice([*odd, [1], [None]]) for name in COLUMNS}
+    if rng.random() < 0.2:
+        cells.pop(rng.choice(COLUMNS))
+    sink = io.BytesIO()
+    pq.write_table(pa.table(cells), sink)
+    body = bytearray(sink.getvalue())
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        body[rng.randrange(len(body))] = rng.randrange(256)
+    return bytes(body[: rng.choice([len(body), len(body), rng.randrange(len(body))])]), PARQUET
 
 
 def _large_numbers(rng: random.Random) -> Request:

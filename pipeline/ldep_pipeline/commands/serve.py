@@ -35,6 +35,7 @@ from ldep_pipeline.tracking import connection, experiment_page
 
 log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
+HIGHEST_PORT = 2**16 - 1
 APPLICATION = "ldep_pipeline.server.app:from_environment"
 END = 3  # seconds for connections to close when every request is answered
 HEALTH_CHECK = 60  # seconds in which a worker must answer its supervisor, also on a busy machine
@@ -225,17 +226,19 @@ def _request_log(args: Namespace) -> RequestLog | None:
 
 def bound(port: int, host: str = HOST) -> socket.socket:
     """A socket on this port; one that cannot be used is reported before the seconds that loading takes."""
+    if not 0 <= port <= HIGHEST_PORT:
+        raise UserError(
+            f"port {port} cannot be used: it must be from 0 to {HIGHEST_PORT}; choose another one with --port."
+        )
     try:
         return uvicorn_http.bound(host, port)
-    except OverflowError:
-        reason = "it must be from 0 to 65535"
     except socket.gaierror as error:
         raise UserError(f"this machine has no address {host}: {str(error.strerror).lower()}; correct --host.") from None
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
             raise UserError(f"this machine has no address {host}; correct --host.") from None
         reason = str(error.strerror).lower()
-    raise UserError(f"port {port} cannot be used: {reason}; choose another one with --port.")
+        raise UserError(f"port {port} cannot be used: {reason}; choose another one with --port.") from None
 
 
 def _reached_at(where: tuple[Any, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import os
@@ -379,7 +380,14 @@ def test_mlflow_models_serve_answers_good_requests_the_same(registered_project, 
         answer = requests.post(invocations[0], json={"dataframe_records": [row]}, timeout=60)
         assert answer.status_code == 400
         assert "row 0, column 'width': '4x' is not a number." in answer.json()["message"]
+        body = io.BytesIO()
+        frame.to_parquet(body)
+        headers = {"Content-Type": malformed.PARQUET}
+        assert post(invocations, body.getvalue(), headers) == [record["class"] for record in expected]
         # Why `ldep serve` has a server of its own: these answers of MLflow's cannot be changed.
+        csv = requests.post(invocations[0], data=frame.to_csv(index=False).encode(), headers=CSV, timeout=60)
+        assert csv.status_code == 400
+        assert "not DataType" in csv.json()["message"]
         assert requests.post(invocations[0], data=b"{}", timeout=60).status_code == 500
         assert "Traceback" in requests.post(invocations[0], data=b"", headers=CSV, timeout=60).text
 
