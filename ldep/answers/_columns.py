@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from ldep.export import NotExportable
-from ldep.table import FittedColumn
+from ldep.table import FittedColumn, Range
 
 
 class RawColumn(NamedTuple):
@@ -22,12 +23,16 @@ class RawColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class RawColumns:
-    """The raw columns in the order of the model's features; per feature what fills it, and what standardises it."""
+    """The raw columns in the order of the model's features; per feature what fills it, and what standardises it.
+
+    `ranges` has what the training rows hold in each column of numbers.
+    """
 
     columns: list[RawColumn]
     fill: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
+    ranges: Mapping[str, Range]
 
     @classmethod
     def of(cls, pipeline: Any) -> RawColumns:
@@ -47,4 +52,4 @@ class RawColumns:
             if fitted.name in sources:
                 first = sources.index(fitted.name)
                 used.append(RawColumn(fitted, slice(first, first + sources.count(fitted.name))))
-        return cls(used, fill, mean, scale)
+        return cls(used, fill, mean, scale, encoder.ranges_)

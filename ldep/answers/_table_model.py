@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,7 @@ from ldep.answers._space import Limits
 from ldep.estimators import FittedModelClassifier
 from ldep.explain import Explanation
 from ldep.export import Program, fitted_model, to_c, to_onnx
-from ldep.model import FittedModel, class_numbers
+from ldep.model import FittedModel, Link, class_numbers
 from ldep.table import TableEncoder, Text
 
 
@@ -32,6 +31,8 @@ class TableModel:
         between them.
     threshold : float, default=0.0
         What is subtracted from the decision values of two classes.
+    link : Link, default=None
+        The link from decision values to probabilities; None is that of the ℓ-DEP, if it has one.
 
     Attributes
     ----------
@@ -43,13 +44,14 @@ class TableModel:
         The features that the encoder makes of them.
     """
 
-    def __init__(self, pipeline: Any, threshold: float = 0.0) -> None:
+    def __init__(self, pipeline: Any, threshold: float = 0.0, link: Link | None = None) -> None:
         check_is_fitted(pipeline)
         if not isinstance(pipeline[0], TableEncoder):
             raise TypeError(f"The pipeline begins with {type(pipeline[0]).__name__}; it must be a TableEncoder.")
         if not isinstance(pipeline[-1], FittedModelClassifier):
             raise TypeError(f"The pipeline ends with {type(pipeline[-1]).__name__}; it must be an ℓ-DEP.")
         self.pipeline, self.threshold = pipeline, threshold
+        self.link = pipeline[-1].model_.link if link is None else link
         self.encoder, self.rest, self.model = pipeline[0], pipeline[1:], pipeline[-1]
         self.classes_ = pipeline.classes_
         self.features = list(self.encoder.get_feature_names_out())
@@ -123,39 +125,58 @@ class TableModel:
         return found
 
     def counterfactual(
-        self,
-        X: pd.DataFrame,
-        *,
-        norm: str = "l2",
-        frozen: Sequence[str] = (),
-        integer: Sequence[str] = (),
-        time_limit: float = 1.0,
+        self, X: pd.DataFrame, target: Any = None, *, time_limit: float = 1.0, **limits: Any
     ) -> RawCounterfactuals:
         """Find the nearest raw row of another class for each row, with a proof that no allowed row is nearer.
 
-        A numeric column changes by any amount, measured in standard deviations of the training rows. A nominal column
-        changes to another of its categories, which counts 1. Dates and texts stay as they are.
+        A number changes within the range of the training rows and on their grid, measured in standard deviations. A
+        grid with steps of less than a fiftieth of it is searched without steps, and the answer is rounded to it. A
+        nominal column changes to another of its categories, which counts 1. Dates and texts stay as they are.
 
         Parameters
         ----------
         X : DataFrame
             Raw rows.
+        target : class, default=None
+            Class to reach. None is the nearest of the other classes.
+        time_limit : float, default=1.0
+            Seconds per row. When they are over, the answer comes with its bound.
         norm : {"l2", "l1", "linf"}, default="l2"
             How changes are added up to a distance.
         frozen, integer : sequence of str, default=()
             Columns that must not change, and columns that change in whole numbers.
-        time_limit : float, default=1.0
-            Seconds per row. When they are over, the answer comes with its bound.
+        bounds : dict, default={}
+            Lower and upper bound of numbers: `{"age": (18, None)}`, where None is that of the training rows.
+        beyond : sequence of str or True, default=()
+            Columns of numbers that may leave the range of the training rows and their grid; True for all of them.
+        directions : dict, default={}
+            Numbers that only rise or only fall: `{"age": "up"}`.
+        constraints : sequence of str, default=()
+            Linear constraints between numbers that the answer satisfies, even where the row does not:
+            `["tenure <= 12 * age", "total = parts + labour"]`. A name of several words stands in backticks.
+        costs : dict, default={}
+            What a change of a column counts, relative to the others: `{"age": 5}`.
+        max_changes : int, default=None
+            How many columns change at most. A column that an equation defines does not count.
+        margin, probability : float
+            The lead of the decision value, or the probability, that the class must have at least.
+        answers : int, default=1
+            Answers per row. Each further one leaves a column that an earlier one changes as it is.
+        box : bool, default=False
+            Whether to find how far the numbers that change may go on such that every row in between flips.
 
         Returns
         -------
         counterfactuals : RawCounterfactuals
-            One answer per row; `print` shows them.
+            One answer per row, or several; `print` shows them.
         """
         if not time_limit > 0:
             raise ValueError(f"time_limit={time_limit} must be positive.")
-        limits = Limits(tuple(frozen), tuple(integer), norm)
-        answers = answer_rows(self, X, self.encoder.read(X)[0], limits, time_limit * len(X))
+        if target is not None and target not in self.classes_.tolist():
+            raise ValueError(f"target {target!r} is not one of the classes {self.classes_.tolist()}.")
+        asked = Limits.of(**limits)
+        targets = None if target is None else [target] * len(X)
+        answers = answer_rows(self, X, self.encoder.read(X)[0], asked, time_limit * len(X), targets)
         return RawCounterfactuals(answers, X)
 
     def program(self) -> Program:

@@ -8,7 +8,15 @@ from ldep._utils import belong_to
 from ldep.explain._attribution import GlobalExplanation
 from ldep.explain._box import box_of_answer
 from ldep.explain._constraints import Linear, LinearRows, parse
-from ldep.explain._counterfactual import Change, Counterfactuals, Question, counterfactuals, is_proven
+from ldep.explain._counterfactual import (
+    Change,
+    Counterfactuals,
+    Question,
+    best_of,
+    counterfactuals,
+    is_proven,
+    wanted_of,
+)
 from ldep.explain._domain import NORMS, Domain, make_domain
 from ldep.explain._explanation import Explanation
 from ldep.explain._least_distance import Deadline
@@ -40,6 +48,7 @@ __all__ = [
     "RuleSheet",
     "ScoreSheet",
     "Sheet",
+    "best_of",
     "box_of_answer",
     "counterfactuals",
     "is_proven",
@@ -50,6 +59,7 @@ __all__ = [
     "sets_in_ball",
     "several",
     "simplified",
+    "wanted_of",
 ]
 
 belong_to(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -23,28 +23,36 @@ HINT = "write a linear constraint such as 'tenure <= 12 * age', with a name of s
 
 
 class Linear(NamedTuple):
-    """The sum of coefficients times columns is at most the limit or, if `equal`, is the limit."""
+    """The sum of coefficients times columns is at most the limit or, if `equal`, is the limit.
+
+    `follower` is the column that is the left side of an equation: it follows from those of the right side.
+    """
 
     coefficients: Mapping[str, float]
     limit: float
     equal: bool
     text: str
+    follower: str | None = None
 
 
 @dataclass(frozen=True)
 class LinearRows:
-    """Rows z with matrix z <= limits. An equation is two of these. `texts` are the constraints as they were written."""
+    """Rows z with matrix z <= limits. An equation is two of these.
+
+    `texts` are the constraints as they were written, and `followers` the columns that follow from others.
+    """
 
     matrix: np.ndarray
     limits: np.ndarray
     texts: list[str] = field(default_factory=list)
+    followers: list[int] = field(default_factory=list)
 
     @classmethod
     def none(cls, n_features: int) -> LinearRows:
         return cls(np.zeros((0, n_features)), np.zeros(0))
 
     @classmethod
-    def of(cls, constraints: Iterable[Linear], numbers: Mapping[str, int]) -> LinearRows:
+    def of(cls, constraints: Sequence[Linear], numbers: Mapping[str, int]) -> LinearRows:
         """The rows of constraints, where each column has a number."""
         matrix: list[np.ndarray] = []
         limits: list[float] = []
@@ -57,7 +65,8 @@ class LinearRows:
                 matrix.append(sign * row)
                 limits.append(sign * one.limit)
                 texts.append(one.text)
-        return cls(np.array(matrix).reshape(len(matrix), len(numbers)), np.array(limits), texts)
+        followers = [numbers[one.follower] for one in constraints if one.follower is not None]
+        return cls(np.array(matrix).reshape(len(matrix), len(numbers)), np.array(limits), texts, followers)
 
     def excess(self, X: np.ndarray) -> np.ndarray:
         """By how much each row of X violates each constraint, relative to the size of its terms: (n_rows, n_limits).
@@ -112,6 +121,11 @@ class _Reader:
             at = found.end()
         self.place = 0
 
+    @property
+    def single(self) -> list[_Expression]:
+        """The columns alone."""
+        return [_Expression({name: 1.0}, 0.0) for name in self.columns]
+
     def error(self, what: str) -> ValueError:
         return ValueError(f"The constraint {self.text!r} is not understood: {what}; {HINT}.")
 
@@ -140,7 +154,9 @@ class _Reader:
             coefficients = {name: value for name, value in difference.coefficients.items() if value != 0}
             if not coefficients:
                 raise self.error("no column is left in it")
-            found.append(Linear(coefficients, -difference.constant, sign in ("=", "=="), self.text.strip()))
+            equal = sign in ("=", "==")
+            follower = next(iter(left.coefficients)) if equal and left in self.single else None
+            found.append(Linear(coefficients, -difference.constant, equal, self.text.strip(), follower))
         return found
 
     def sum(self) -> _Expression:

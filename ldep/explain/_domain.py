@@ -52,7 +52,8 @@ class Domain:
     linear : LinearRows or None
         The linear constraints matrix z <= limits, which hold for z whether they hold for x or not; None is none.
     max_changes : int or None
-        How many columns may change at most. A choice is one column, and so is every other feature.
+        How many columns may change at most. A choice is one column, and so is every other feature, except for those
+        that an equation such as `total = parts + labour` defines: these follow from others.
     """
 
     norm: str
@@ -75,7 +76,10 @@ class Domain:
     @property
     def columns(self) -> list[np.ndarray]:
         """The features of each column that counts as one change."""
-        single = np.flatnonzero(~self.nominal)
+        counts = ~self.nominal
+        if self.linear is not None:
+            counts[self.linear.followers] = False
+        single = np.flatnonzero(counts)
         return [*(choice.columns for choice in self.choices), *single[:, None]]
 
     def sides(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
