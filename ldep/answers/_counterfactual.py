@@ -178,7 +178,7 @@ def _answers(
         kept = "No column of the row can change: dates, texts and some missing values are kept."
         return [RawCounterfactual(before, bound=np.inf, reason=kept)]
     x, limits, deadline = space.start, space.limits, Deadline.after(seconds)
-    question = space.question(model.fitted, model.decision, model.classes_, seconds / (1 + limits.answers), model.link)
+    question = space.question(model.fitted, model.decision, model.classes_, seconds / limits.answers, model.link)
     domain = question.domain
     violated = [] if domain.linear is None else domain.linear.violated(x)
     number = None if target is None else np.flatnonzero(model.classes_ == target)[:1]

@@ -28,7 +28,7 @@ from ldep.explain._least_distance import (
     shrunk,
     smaller_boxes,
 )
-from ldep.explain._projection import Outcome, Row
+from ldep.explain._projection import Outcome, Relaxed, Row
 from ldep.explain._relaxation import Bounds, Options, Point, Rises, Votes
 
 # A node is closed when it cannot improve the best distance by more than this share.
@@ -47,9 +47,11 @@ DIRECTIONS = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """The last point of the cutting planes, the bounds there, the cuts, and whether they were enough."""
+    """The last point of the cutting planes, a bound of the distance, the bounds of the votes there, the cuts, and
+    whether they were enough."""
 
     u: np.ndarray
+    lower: float
     point: Point
     G: np.ndarray
     h: np.ndarray
@@ -160,31 +162,36 @@ class Descent:
         self, bounds: Bounds, box: Box, G: np.ndarray, h: np.ndarray, limit: int = CUTS_PER_NODE
     ) -> Answer | None:
         """The nearest u of a box at which the bounds are enough, by cutting planes; None if the best is nearer."""
-        u = self.row.nearest_in_box(G, h, box) if len(h) or len(self.row.h) else self.start(box)
+        relaxed = self.row.relaxed(G, h, box) if len(h) or len(self.row.h) else self.start(box)
         for _ in range(limit):
-            if u is None or max(self.length(u), self.row.sparse_bound(G, h, box)) >= self.distance * (1.0 - PRECISION):
+            if relaxed is None or relaxed.lower >= self.distance * (1.0 - PRECISION):
                 return None
+            u = relaxed.u
             point = bounds.at(u)
             violated = np.flatnonzero(point.shortfall > REACHED)
             if not len(violated):
-                return Answer(u, point, G, h, True)
+                return Answer(u, relaxed.lower, point, G, h, True)
             gradients = point.cuts(violated)
             G = np.vstack([G, gradients])
             h = np.append(h, point.shortfall[violated] + gradients @ u)
-            u = self.row.nearest_in_box(G, h, box)
+            relaxed = self.row.relaxed(G, h, box)
             if self.late():
                 break
-            if u is not None and len(h) > 2 * len(u) + 20:
+            if relaxed is not None and len(h) > 2 * len(u) + 20:
+                u = relaxed.u
                 active = G @ u - h <= 1e-7 * (1.0 + np.abs(h))
                 active[-5:] = True
                 G, h = G[active], h[active]
-        if u is None or self.length(u) >= self.distance * (1.0 - PRECISION):
+        if relaxed is None or relaxed.lower >= self.distance * (1.0 - PRECISION):
             return None
-        return Answer(u, bounds.at(u), G, h, False)
+        return Answer(relaxed.u, relaxed.lower, bounds.at(relaxed.u), G, h, False)
 
-    def start(self, box: Box) -> np.ndarray | None:
+    def start(self, box: Box) -> Relaxed | None:
         """The point of a box that is nearest to the row."""
-        return None if box.empty else np.clip(0.0, box.low, box.high)
+        if box.empty:
+            return None
+        u = np.clip(0.0, box.low, box.high)
+        return Relaxed(u, self.length(u))
 
 
 # The bounds of a node are computed again where better rows can be, if that has shrunk to this share of its size. Its
@@ -241,7 +248,7 @@ class RowSearch(Descent):
         """The nearest row, with a bound; none if it is not nearer than the cutoff, and then the bound says so."""
         if self.distance == 0:
             return Outcome(self.best, 0.0, 0.0)
-        if len(self.row.h) and self.row.nearest_in_box(*self.no_cuts(), self.whole()) is None:
+        if len(self.row.h) and self.row.relaxed(*self.no_cuts(), self.whole()) is None:
             return Outcome(None, np.inf, np.inf)
         if self.distance >= cutoff:
             self.best, self.distance = None, cutoff
@@ -356,7 +363,7 @@ class RowSearch(Descent):
             if answer is None:
                 return
             node.u, node.G, node.h = answer.u, answer.G, answer.h
-            node.lower = max(node.lower, self.length(answer.u), self.row.sparse_bound(node.G, node.h, node.box))
+            node.lower = max(node.lower, answer.lower)
             node.excess = self.excess(node, answer.point)
             if is_allowed(self.row, node.u) and self.wins(node.u):
                 self.offer(node.u)

@@ -184,19 +184,21 @@ def nearest_of(question: Question, X: np.ndarray, wanted: np.ndarray) -> Answers
 def _step_inside(question: Question, X: np.ndarray, outcomes: list[Outcome], target: int) -> list[np.ndarray | None]:
     """Move answers on along their way until the class is predicted; None where that does not help."""
     inside: list[np.ndarray | None] = [None] * len(X)
-    open_rows = [number for number, outcome in enumerate(outcomes) if outcome.z is not None]
+    found = [number for number, outcome in enumerate(outcomes) if outcome.z is not None]
+    if not found:
+        return inside
     domain, continuous = question.domain, question.domain.continuous
-    for hair in (0.0, *HAIRS):
-        if not open_rows:
-            break
-        Z = np.array([outcomes[number].z for number in open_rows])
-        Z[:, continuous] += hair * (Z - X[open_rows])[:, continuous]
-        low, high = np.broadcast_arrays(*domain.sides(X[open_rows]), Z)[:2]
-        Z[:, continuous] = np.clip(Z[:, continuous], low[:, continuous], high[:, continuous])
-        reached = question.surely(Z, target) & domain.holds(Z)
-        for number, z in zip(np.array(open_rows)[reached], Z[reached]):
-            inside[number] = z
-        open_rows = [number for number, done in zip(open_rows, reached) if not done]
+    # All steps of all rows are asked about in one call: `decide` may be slow for a single row.
+    hairs = np.array([0.0, *HAIRS])[:, None, None]
+    start, near = X[found], np.array([outcomes[number].z for number in found])
+    Z = np.where(continuous, near + hairs * (near - start), near)
+    low, high = domain.sides(start)
+    Z = np.where(continuous, np.clip(Z, low, high), Z)
+    table = Z.reshape(-1, Z.shape[-1])
+    reached = (question.surely(table, target) & domain.holds(table)).reshape(Z.shape[:2])
+    for place, number in enumerate(found):
+        if reached[:, place].any():
+            inside[number] = Z[int(reached[:, place].argmax()), place]
     return inside
 
 

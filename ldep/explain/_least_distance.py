@@ -129,53 +129,69 @@ FEASIBLE = 1e-9
 EMPTY = 1e-9
 
 
+class Projection(NamedTuple):
+    """The shortest u, and multipliers of the inequalities: without its bounds, u is half of their weighted sum."""
+
+    u: np.ndarray
+    multipliers: np.ndarray
+
+
 def nearest_l2(G: np.ndarray, h: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
     """The shortest u with G u >= h and low <= u <= high, or None."""
+    projection = projected(G, h, low, high)
+    return None if projection is None else projection.u
+
+
+def projected(G: np.ndarray, h: np.ndarray, low: np.ndarray, high: np.ndarray) -> Projection | None:
+    """The same with its multipliers."""
     fixed = high - low <= 1e-12
     if fixed.any():
         return _with_fixed(G, h, low, high, fixed)
     size = np.sqrt(np.einsum("ij,ij->i", G, G))
-    if (size == 0).any():
-        if (h[size == 0] > 0).any():
+    kept = size > 0
+    if not kept.all():
+        if (h[~kept] > 0).any():
             return None
-        G, h, size = G[size > 0], h[size > 0], size[size > 0]
-    G, h = G / size[:, None], h / size
+        G, h = G[kept], h[kept]
+    G, h = G / size[kept, None], h / size[kept]
+    multipliers = np.zeros(len(size))
     sides = np.concatenate([low, -high])
     # Bounds are added when they are violated: few of them ever are.
     added = sides > 0
     identity = np.eye(len(low))
-    for _ in range(len(sides) + 1):
+    while True:
         rows = np.flatnonzero(added)
         signs = np.where(rows < len(low), 1.0, -1.0)
         answer = shortest(np.vstack([G, signs[:, None] * identity[rows % len(low)]]), np.concatenate([h, sides[rows]]))
         if answer is None:
             return None
-        u = answer
-        violated = sides > np.concatenate([u, -u]) + FEASIBLE * np.abs(u).max()
+        u = answer.u
+        violated = sides > np.concatenate([u, -u]) + FEASIBLE * np.abs(u).max(initial=0.0)
         if not (violated & ~added).any():
-            return u
+            multipliers[kept] = answer.multipliers[: len(h)] / size[kept]
+            return Projection(u, multipliers)
         added |= violated
-    return u
 
 
-def _with_fixed(G, h, low, high, fixed: np.ndarray) -> np.ndarray | None:
+def _with_fixed(G, h, low, high, fixed: np.ndarray) -> Projection | None:
     """The same, where the bounds of some coordinates are equal."""
     u = np.where(fixed, low, 0.0)
     if fixed.all():
-        return u if (G @ u >= h - FEASIBLE * (1.0 + np.abs(h))).all() else None
-    rest = nearest_l2(G[:, ~fixed], h - G @ u, low[~fixed], high[~fixed])
+        none = Projection(u, np.zeros(len(h)))
+        return none if (G @ u >= h - FEASIBLE * (1.0 + np.abs(h))).all() else None
+    rest = projected(G[:, ~fixed], h - G @ u, low[~fixed], high[~fixed])
     if rest is None:
         return None
-    u[~fixed] = rest
-    return u
+    u[~fixed] = rest.u
+    return Projection(u, rest.multipliers)
 
 
-def shortest(G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
+def shortest(G: np.ndarray, h: np.ndarray) -> Projection | None:
     """The shortest u with G u >= h, for rows of length 1; None if there is none."""
     n = G.shape[1]
     farthest = h.max(initial=0.0)
     if farthest <= 0:
-        return np.zeros(n)
+        return Projection(np.zeros(n), np.zeros(len(h)))
     # In units of the farthest half-space the answer has a length of at least 1.
     unit = h / farthest
     target = np.zeros(n + 1)
@@ -198,7 +214,7 @@ def shortest(G: np.ndarray, h: np.ndarray) -> np.ndarray | None:
         u = np.linalg.lstsq(G[active], h[active], rcond=None)[0]
         if (h - G @ u).max() > 1e-6 * max(farthest, np.abs(u).max()):
             return None
-    return u
+    return Projection(u, 2.0 * farthest / last * multipliers)
 
 
 # Difference from a whole number of steps, or from a category, that is rounding.
@@ -211,10 +227,9 @@ def nearest_discrete(row, G: np.ndarray, h: np.ndarray, cutoff: float, deadline:
     heap: list[tuple[float, int, Box, np.ndarray]] = []
 
     def push(box: Box) -> None:
-        relaxed = row.nearest_in_box(G, h, box)
-        if relaxed is not None:
-            lower = max(row.length(relaxed), row.sparse_bound(G, h, box))
-            heapq.heappush(heap, (lower, next(order), box, relaxed))
+        relaxed = row.relaxed(G, h, box)
+        if relaxed is not None and relaxed.lower < cutoff:
+            heapq.heappush(heap, (relaxed.lower, next(order), box, relaxed.u))
 
     push(row.box)
     while heap:

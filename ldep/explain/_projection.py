@@ -12,13 +12,15 @@ branched on for L2, and make a mixed-integer program for L1 and Linf.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ldep.explain._domain import DUAL_NORMS, NORMS, Choice, Domain
-from ldep.explain._least_distance import Box, Deadline, OutOfTime, nearest_discrete, nearest_l2
+from ldep.explain._least_distance import WHOLE, Box, Deadline, OutOfTime, nearest_discrete, nearest_l2, projected
 
 STOPPED = 1  # the status of scipy for a program that was stopped by its time limit
 
@@ -228,14 +230,94 @@ class Row:
             return nearest_by_program(self, G, h, deadline)
         return nearest_l2(G, h, self.low, self.high)
 
-    def nearest_in_box(self, G: np.ndarray, h: np.ndarray, box: Box) -> np.ndarray | None:
-        """The nearest u with G u >= h in a box, whether what is branched on is allowed or not."""
+    def relaxed(self, G: np.ndarray, h: np.ndarray, box: Box) -> Relaxed | None:
+        """The nearest u with G u >= h in a box, whether what is branched on is allowed or not, and a bound if it is."""
         if box.empty:
             return None
+        if self.domain.norm != "l2":
+            G, h = self.limited(G, h)
+            inside = replace(self, low=box.low, high=box.high, choices=[], stepped=[])
+            u = nearest_by_program(inside, G, h, Deadline())
+            return None if u is None else Relaxed(u, max(self.length(u), self.sparse_bound(G, h, box)))
         G, h = self.limited(G, h)
-        if self.domain.norm == "l2":
-            return nearest_l2(G, h, box.low, box.high)
-        return nearest_by_program(replace(self, low=box.low, high=box.high, choices=[], stepped=[]), G, h, Deadline())
+        projection = projected(G, h, box.low, box.high)
+        if projection is None:
+            return None
+        lower = self.length(projection.u)
+        if self.domain.discrete and all(len(values) for _, values in self.choices):
+            lower = max(lower, self.sparse_bound(G, h, box), self.dual_bound(G, h, box, projection.multipliers))
+        return Relaxed(projection.u, lower)
+
+    @cached_property
+    def table(self) -> ChoiceTable:
+        """The values of all choices."""
+        n, sizes = len(self.low), [len(values) for _, values in self.choices]
+        values, owned = np.zeros((sum(sizes), n)), np.zeros((sum(sizes), n), dtype=bool)
+        starts = np.cumsum([0, *sizes[:-1]])
+        for start, (at, own) in zip(starts, self.choices):
+            rows = slice(start, start + len(own))
+            values[rows, at], owned[rows, at] = own, True
+        leading = np.array([at[0] for at, _ in self.choices])
+        every = np.concatenate([at for at, _ in self.choices])
+        return ChoiceTable(values, owned, (values**2).sum(axis=1), starts, leading, every)
+
+    def dual_bound(self, G: np.ndarray, h: np.ndarray, box: Box, multipliers: np.ndarray) -> float:
+        """A length that every allowed u of the box has at least, from the Lagrangian dual.
+
+        With the weighted sum g . u >= s of the inequalities, the least of |u|^2 + t (s - g . u) over the allowed u is a
+        bound for every t >= 0. It splits into the columns: each choice takes its best value, and of the columns that
+        may change the best ones do. Half of a choice has no place in it, unlike in the relaxation.
+        """
+        g, s, t = multipliers @ G, float(multipliers @ h), TILTS[:, None]
+        if s <= 0:
+            return 0.0
+        best = np.clip(t * g / 2.0, box.low, box.high)
+        for k, unit in self.stepped:
+            ends = np.ceil(box.low[k] / unit - WHOLE) * unit, np.floor(box.high[k] / unit + WHOLE) * unit
+            best[:, k] = np.clip(np.rint(best[:, k] / unit) * unit, *ends)
+        costs = best * (best - t * g)
+        if self.choices:
+            table = self.table
+            outside = (table.values < box.low - WHOLE) | (table.values > box.high + WHOLE)
+            of_values = table.squares - t * (table.values @ g)
+            of_values[:, (outside & table.owned).any(axis=1)] = np.inf
+            costs[:, table.at] = 0.0
+            costs[:, table.leading] = np.minimum.reduceat(of_values, table.starts, axis=1)
+        total = costs.sum(axis=1)
+        if self.max_changes is not None:
+            by_column = np.column_stack([costs[:, at].sum(axis=1) for at in self.columns])
+            changes = (box.low > 0) | (box.high < 0)
+            must = np.array([changes[at].any() for at in self.columns], dtype=bool)
+            must[list(box.levers)] = True
+            spared = np.sort(by_column[:, ~must], axis=1)[:, max(self.max_changes - int(must.sum()), 0) :]
+            total = total - spared.sum(axis=1)
+        return float(np.sqrt(max((TILTS * s + total).max(), 0.0)))
+
+
+class ChoiceTable(NamedTuple):
+    """The values of all choices, one per row, in all coordinates.
+
+    `owned` marks the coordinates of a row's choice, `squares` has the squared lengths, `starts` where the values of
+    each choice begin, `leading` the first coordinate of each choice, and `at` those of all.
+    """
+
+    values: np.ndarray
+    owned: np.ndarray
+    squares: np.ndarray
+    starts: np.ndarray
+    leading: np.ndarray
+    at: np.ndarray
+
+
+class Relaxed(NamedTuple):
+    """The nearest point of a relaxation, and a bound of the distance of every allowed point."""
+
+    u: np.ndarray
+    lower: float
+
+
+# The multiples of the multipliers of a projection that are tried for the dual bound.
+TILTS = np.linspace(0.6, 3.0, 13)
 
 
 # What rounding may cost a value of a choice at its bound.
