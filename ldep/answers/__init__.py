@@ -6,7 +6,14 @@
 
 from ldep._utils import belong_to
 from ldep.answers._columns import RawColumn, RawColumns
-from ldep.answers._counterfactual import RawChange, RawCounterfactual, RawCounterfactuals, answer_rows, check_limits
+from ldep.answers._counterfactual import (
+    RawChange,
+    RawCounterfactual,
+    RawCounterfactuals,
+    answer_rows,
+    check_limits,
+    menu_of_row,
+)
 from ldep.answers._program import READING, reading_of, steps_of
 from ldep.answers._space import ColumnCoordinates, Limits, RowSpace
 from ldep.answers._table_model import TableModel
@@ -24,6 +31,7 @@ __all__ = [
     "TableModel",
     "answer_rows",
     "check_limits",
+    "menu_of_row",
     "reading_of",
     "steps_of",
 ]

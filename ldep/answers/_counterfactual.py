@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,15 +12,19 @@ import pandas as pd
 from ldep.answers._space import Limits, RowSpace
 from ldep.explain import (
     NORMS,
+    Change,
     Deadline,
     Levers,
+    Menu,
     Outcome,
     Question,
     best_of,
     box_of_answer,
     is_proven,
+    menu,
     parse,
     several,
+    shown,
     wanted_of,
 )
 from ldep.solvers import single_thread
@@ -89,8 +92,8 @@ class RawCounterfactual:
         lines += [f"    now violates {text}" for text in self.violated]
         for name, change in self.changes.items():
             low, high = self.ranges.get(name, (0.0, 0.0))
-            others = f" (or any from {_shown(low)} to {_shown(high)})" if low < high else ""
-            lines.append(f"    {name}: {_shown(change.before)} -> {_shown(change.after)}{others}")
+            others = f" (or any from {shown(low)} to {shown(high)})" if low < high else ""
+            lines.append(f"    {name}: {shown(change.before)} -> {shown(change.after)}{others}")
         return "\n".join(lines)
 
 
@@ -134,7 +137,7 @@ def answer_rows(
     X: np.ndarray,
     limits: Limits,
     seconds: float,
-    targets: Sequence[Any] | None = None,
+    target: Any = None,
 ) -> list[RawCounterfactual]:
     """The answers about each row, X before scaling. The time limit is that of all rows, in equal parts."""
     check_limits(model, limits)
@@ -146,7 +149,6 @@ def answer_rows(
             row = frame.iloc[number]
             space = RowSpace.of(model.raw, X[number], limits.with_gaps_frozen(row))
             part = max(deadline.left / (len(X) - number), 0.001)
-            target = None if targets is None else targets[number]
             found = _answers(model, space, row, before[number], target, part)
             answers += [replace(answer, row=number) for answer in found]
     return answers
@@ -211,6 +213,37 @@ def _answers(
     return answers
 
 
+def menu_of_row(
+    model: TableModel, frame: pd.DataFrame, X: np.ndarray, limits: Limits, most: int, target: Any, seconds: float
+) -> Menu:
+    """For every set of up to so many columns whether changing these alone is enough for the row, and the nearest way.
+
+    X has the row before scaling.
+    """
+    check_limits(model, limits)
+    if len(X) != 1:
+        raise ValueError(f"A menu is about one row, but there are {len(X)}.")
+    row = frame.iloc[0]
+    space = RowSpace.of(model.raw, X[0], limits.with_gaps_frozen(row))
+    if not len(space.start):
+        raise ValueError("No column of the row can change: dates, texts and some missing values are kept.")
+    with single_thread():
+        question = space.question(model.fitted, model.decision, model.classes_, seconds, model.link)
+        number = None if target is None else np.flatnonzero(model.classes_ == target)[:1]
+        (wanted,) = wanted_of(question, space.start[None], number)
+        if not wanted.any():
+            raise ValueError("The row has what is asked for already, so that nothing has to change.")
+        owners = {f"v{at}": part.column.name for part in space.parts for at in part.at.tolist()}
+        found = menu(Levers(question, space.start, wanted, Deadline.after(seconds)), most, list(owners), model.classes_)
+    options = []
+    for option in found.options:
+        names = tuple(dict.fromkeys(owners[label.split(" + ")[0]] for label in option.columns))
+        changes = {} if option.row is None else space.changes(option.row, row)
+        listed = [Change(name, before, after) for name, (before, after) in changes.items()]
+        options.append(replace(option, columns=names, changes=listed))
+    return Menu(options, [part.column.name for part in space.parts if len(part.at)])
+
+
 def _accepted(question: Question, x: np.ndarray, target: int, v: np.ndarray) -> bool:
     """Whether a rounded answer about the row x is one."""
     low, high = question.domain.sides(x)
@@ -227,7 +260,3 @@ def _why_none(outcome: Outcome, violated: list[str]) -> str:
         also = f" The row violates {' and '.join(map(repr, violated))}, and an answer must not." if violated else ""
         return NOTHING + also
     return f"No change was found in time that gives the row another class; none is nearer than {outcome.bound:g}."
-
-
-def _shown(cell: Any) -> str:
-    return "missing" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)

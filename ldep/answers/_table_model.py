@@ -11,11 +11,11 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from ldep.answers._columns import RawColumns
-from ldep.answers._counterfactual import RawCounterfactuals, answer_rows
+from ldep.answers._counterfactual import RawCounterfactuals, answer_rows, menu_of_row
 from ldep.answers._program import program_of_table
 from ldep.answers._space import Limits
 from ldep.estimators import FittedModelClassifier
-from ldep.explain import Explanation
+from ldep.explain import Explanation, Menu
 from ldep.export import Program, fitted_model, to_c, to_onnx
 from ldep.model import FittedModel, Link, class_numbers
 from ldep.table import TableEncoder, Text
@@ -175,9 +175,35 @@ class TableModel:
         if target is not None and target not in self.classes_.tolist():
             raise ValueError(f"target {target!r} is not one of the classes {self.classes_.tolist()}.")
         asked = Limits.of(**limits)
-        targets = None if target is None else [target] * len(X)
-        answers = answer_rows(self, X, self.encoder.read(X)[0], asked, time_limit * len(X), targets)
+        answers = answer_rows(self, X, self.encoder.read(X)[0], asked, time_limit * len(X), target)
         return RawCounterfactuals(answers, X)
+
+    def menu(
+        self, X: pd.DataFrame, columns: int = 2, target: Any = None, *, time_limit: float = 10.0, **limits: Any
+    ) -> Menu:
+        """Decide for every set of up to so many columns whether changing these alone gives the row another class.
+
+        Parameters
+        ----------
+        X : DataFrame
+            One raw row.
+        columns : int, default=2
+            Size of the largest sets. 1 is one lever at a time.
+        target : class, default=None
+            Class to reach; None is the nearest of the other classes.
+        time_limit : float, default=10.0
+            Seconds for the whole menu.
+        **limits
+            As for `counterfactual`.
+
+        Returns
+        -------
+        menu : Menu
+            The sets with the nearest way of each, the cheapest first; `print` shows them, and says which sets are
+            proven to be unable to.
+        """
+        numbers = self.encoder.read(X)[0]
+        return menu_of_row(self, X, numbers, Limits.of(**limits), int(columns), target, time_limit)
 
     def program(self) -> Program:
         """The model as primitive steps from raw cells to the answer; NotExportable names what has no steps."""

@@ -15,6 +15,7 @@ from ldep.explain._counterfactual import (
     best_of,
     counterfactuals,
     is_proven,
+    shown,
     wanted_of,
 )
 from ldep.explain._domain import NORMS, Domain, make_domain
@@ -58,6 +59,7 @@ __all__ = [
     "rule_sheet",
     "sets_in_ball",
     "several",
+    "shown",
     "simplified",
     "wanted_of",
 ]

@@ -306,14 +306,19 @@ PROVEN = 1e-5
 
 
 class Change(NamedTuple):
-    """One feature that changes."""
+    """One feature, or one column of a table, that changes."""
 
     feature: str
-    before: float
-    after: float
+    before: Any
+    after: Any
 
     def __str__(self) -> str:
-        return f"{self.feature}: {self.before:.6g} -> {self.after:.6g}"
+        return f"{self.feature}: {shown(self.before)} -> {shown(self.after)}"
+
+
+def shown(cell: Any) -> str:
+    """A value for a reader."""
+    return "missing" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 def changes_of(x: np.ndarray, z: np.ndarray, names: list[str]) -> list[Change]:

@@ -112,6 +112,8 @@ class Option:
         Distance of the nearest row, infinite where there is none, and what is proven: no allowed row is nearer.
     changes : list of Change
         What changes: all of the columns, or fewer if these are enough.
+    row : ndarray or None
+        The nearest row.
     """
 
     columns: tuple[str, ...]
@@ -119,6 +121,7 @@ class Option:
     distance: float
     bound: float
     changes: list[Change]
+    row: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def possible(self) -> bool | None:
@@ -205,6 +208,7 @@ def menu(levers: Levers, most: int, names: list[str], classes: np.ndarray) -> Me
             outcome.distance,
             outcome.bound,
             [] if outcome.z is None else changes_of(levers.x, outcome.z, names),
+            outcome.z,
         )
         options.append((outcome.distance, outcome.bound, len(columns), sorted(columns), option))
     return Menu([entry[-1] for entry in sorted(options, key=lambda entry: entry[:-1])], names)

@@ -144,7 +144,6 @@ def _column(column: FittedColumn) -> dict[str, Any]:
 
 def _params(limits: Limits) -> dict[str, Any]:
     strict = "Refuse the request if a value would be taken as missing. `ldep serve --strict` makes true the default."
-    columns = {"type": "array", "items": {"type": "string"}}
     defaults = counterfactual_answers.DEFAULTS
     return {
         "type": "object",
@@ -163,8 +162,7 @@ def _params(limits: Limits) -> dict[str, Any]:
                 "default": prediction_sets.DEFAULTS["classwise"],
                 "description": "set: whether the coverage holds for the rows of each class.",
             },
-            "frozen": {**columns, "description": "counterfactual: columns that must not change."},
-            "integer": {**columns, "description": "counterfactual: columns that change by whole numbers."},
+            **{name: _parameter(*one) for name, one in counterfactual_answers.PARAMETERS.items()},
             "norm": {"enum": list(NORMS), "default": defaults["norm"], "description": "counterfactual: the distance."},
             "seconds": {
                 "type": "number",
@@ -175,6 +173,15 @@ def _params(limits: Limits) -> dict[str, Any]:
             },
         },
     }
+
+
+def _parameter(default: Any, meaning: str) -> dict[str, Any]:
+    """The schema of a parameter of counterfactuals."""
+    names = {bool: "boolean", int: "integer", float: "number", str: "string"}
+    described = {"default": default, "description": f"counterfactual: {meaning}"}
+    if isinstance(default, list):
+        return {"type": "array", "items": {"type": "string"}, **described}
+    return {"type": names[type(default)], **described}
 
 
 def _probe(summary: str, more: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -13,6 +13,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
+from ldep.model import Link
+
 
 class Calibration(NamedTuple):
     """Slope and offsets of the probabilities: one offset with two classes, else one per class."""
@@ -27,6 +29,15 @@ class Calibration(NamedTuple):
             return softmax(scores, axis=1)
         second = expit(scores)
         return np.column_stack([1 - second, second])
+
+    def as_link(self, threshold: float) -> Link | None:
+        """The same probabilities as a function of decision values before a threshold is subtracted from those of two
+        classes; None if they do not depend on the values."""
+        if self.slope <= 0:
+            return None
+        if len(self.offsets) > 1:
+            return Link("softmax", self.slope, np.array(self.offsets))
+        return Link("identity", self.slope, np.array([0.0, self.offsets[0] - self.slope * threshold]))
 
     def shifted(self, threshold: float) -> Calibration:
         """The same probabilities of two classes as a function of the decision value minus the threshold."""

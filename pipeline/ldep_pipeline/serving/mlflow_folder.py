@@ -32,7 +32,7 @@ from ldep_pipeline.serving.training_profile import TrainingProfile
 
 ONNX_FILE = "model.onnx"
 # The types of parameters; all others are strings, or lists of them.
-KINDS: dict[type, DataType] = {float: DataType.double, bool: DataType.boolean}
+KINDS: dict[type, DataType] = {float: DataType.double, bool: DataType.boolean, int: DataType.long}
 DATA = Path("data/served")  # where MLflow puts the files of the model
 # Their code decides what a served model answers, with the packages of ldep that decide its fit.
 ROOMS = ("common", "metrics", "serving")

@@ -129,7 +129,9 @@ class ServedModel:
         """The ℓ-DEP, which answers exactly in raw columns; NotExportable says that the model is none."""
         if not self.is_exact:
             raise NotExportable(f"{type(self.model).__name__} has no exact counterfactuals.")
-        return TableModel(self.pipe, self.threshold)
+        own = self.link is None or is_calibrated(self.model)
+        link = None if own or self.link is None else self.link.as_link(self.threshold)
+        return TableModel(self.pipe, self.threshold, link)
 
     @property
     def is_exact(self) -> bool:

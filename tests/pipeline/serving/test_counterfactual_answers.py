@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 from ldep import LDEPClassifier, LDEPClassifierCV
 from ldep.table import TableEncoder
 from ldep_pipeline.server.request_format import read_json
+from ldep_pipeline.serving.calibration import Calibration
 from ldep_pipeline.serving.served_model import ServedModel
 from tests.support import random_models, registered
 from tests.support.encoders import encoder_for
@@ -123,7 +124,7 @@ def test_a_date_and_a_gap_with_an_indicator_stay():
     X = encoder.transform(frame)
     model = random_models.classifier(np.random.default_rng(1), X.shape[1], "single")
     served = ServedModel(Pipeline([("e", encoder), ("s", StandardScaler().fit(X)), ("m", model)]), None)
-    answers = ask(served, frame.iloc[[0, 1]])
+    answers = ask(served, frame.iloc[[0, 1]], beyond=["b"])
     first, second = (set(answer["counterfactual"]["changes"]) for answer in answers)
     assert first == {"b"}
     assert set() < second <= {"a", "b"}
@@ -177,13 +178,96 @@ def test_an_impossible_question_about_a_row_is_answered_in_words(single):
         ({"integer": ["colour"]}, "params.integer names 'colour', which is a nominal column."),
         ({"norm": "l3"}, "params.norm is 'l3'; it must be one of l2, l1, linf."),
         ({"seconds": 0}, "params.seconds must be a number above 0 and at most 60."),
-        ({"seconds": "10"}, "params.seconds must be a number"),
+        ({"seconds": "10"}, "params.seconds is '10'; it must be a number"),
+        ({"up": ["grade"]}, "params.directions names 'grade', which is a nominal column."),
+        ({"up": ["width"], "down": ["width"]}, "params.up and params.down both name 'width'"),
+        ({"constraints": ["width <= hight"]}, "names 'hight', which is not a column"),
+        ({"constraints": ["width < 3"]}, "'<=' is meant"),
+        ({"constraints": ["colour <= 3"]}, "names 'colour', which is a nominal column, not a number."),
+        ({"constraints": ["width <= 0.5", "width >= 1"]}, "contradict each other"),
+        ({"costs": ["width"]}, "write a column and a number"),
+        ({"max_changes": 1.5}, "must be a whole number"),
+        ({"answers": 0}, "params.answers must be a whole number from 1 to 20"),
+        ({"target": "perhaps"}, "params.target 'perhaps' is not one of the classes"),
+        ({"probability": 1.5}, "must be above 0 and below 1"),
+        ({"box": 1}, "params.box is 1; it must be true or false."),
     ],
 )
 def test_a_wrong_parameter_is_named(single, params, message):
     served, frame = single
     with pytest.raises(ValueError, match=message):
         served.predict(frame.iloc[:1], {"output": "counterfactual", **params})
+
+
+def test_the_parameters_of_recourse_hold(single):
+    served, frame = single
+    params = {"up": ["width"], "max_changes": 1, "costs": ["grade: 3"], "answers": 3, "box": True}
+    answers = ask(served, frame.iloc[:15], constraints=["width <= 100"], **params)
+    further = 0
+    for (_, row), answer in zip(frame.iloc[:15].iterrows(), answers, strict=True):
+        near = answer["counterfactual"]
+        sets = []
+        for one in [near, *near.get("further", [])]:
+            if "changes" not in one:
+                assert one["proven"]
+                continue
+            assert one["proven"]
+            (column,) = one["changes"]
+            change = one["changes"][column]
+            assert served.predict(changed(row, {"counterfactual": one})) == [one["class"]]
+            if column == "width" and change["from"] is not None:
+                assert change["to"] >= change["from"]
+            for end in change.get("range", []):
+                other = {"counterfactual": {"changes": {column: {"to": end}}}}
+                assert served.predict(changed(row, other)) != [answer["class"]]
+            sets.append(column)
+        assert len(set(sets)) == len(sets)
+        further += len(sets) > 1
+    assert further
+
+
+def test_numbers_stay_within_the_range_and_on_the_grid_of_the_training_rows(single):
+    served, frame = single
+    known = served.encoder.ranges_
+    answers = ask(served, frame[frame["width"].notna()].iloc[:40])
+    moved = 0
+    for answer in answers:
+        for column, change in answer["counterfactual"].get("changes", {}).items():
+            if column in known:
+                moved += 1
+                one = known[column]
+                assert one.least <= change["to"] <= one.largest
+                steps = (change["to"] - one.least) / one.step if one.step else 0.0
+                assert steps == pytest.approx(round(steps), abs=1e-5)
+    assert moved
+
+
+def test_a_menu_names_the_columns(single):
+    served, frame = single
+    (answer,) = ask(served, frame.iloc[[0]], menu=2)
+    menu = answer["counterfactual"]["menu"]
+    sets = {frozenset(option["columns"]) for option in menu}
+    assert sets >= {frozenset(["width"]), frozenset(["grade"]), frozenset(["width", "grade"])}
+    for option in menu:
+        assert option["proven"]
+        if option["possible"]:
+            assert set(option["changes"]) <= set(option["columns"])
+            assert served.predict(changed(frame.iloc[0], {"counterfactual": option})) == [option["class"]]
+
+
+def test_a_probability_is_that_of_the_answer():
+    served, frame = shop(LDEPClassifier(4, 4, alpha=0.1, random_state=0))
+    model, rows = ServedModel(served.pipe, Calibration(1.7, (-0.3,))), frame.iloc[:5]
+    found = 0
+    for (_, row), answer in zip(rows.iterrows(), ask(model, rows, probability=0.7), strict=True):
+        near = answer["counterfactual"]
+        assert near["proven"]
+        if "changes" in near:
+            found += 1
+            (record,) = model.predict(changed(row, answer), {"output": "scores"})
+            assert record["class"] == near["class"]
+            assert record["probability"][near["class"]] >= 0.7
+    assert found
 
 
 def test_at_most_a_hundred_rows_are_answered(single):
