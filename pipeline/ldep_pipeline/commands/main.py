@@ -49,6 +49,11 @@ OTHER_COMMANDS = (
     Command("token", "token", "make a token for clients of `ldep serve`"),
     Command("ui", "serve", "open MLflow's UI on the runs, grouped by data set; print its address"),
     Command("evaluate", "evaluate", "measure a registered model on what really happened, against what was promised"),
+    Command(
+        "verify",
+        "verify",
+        "prove that a registered ℓ-DEP keeps the promises of its data set, or show a row that breaks one",
+    ),
     Command("history", "history", "list what was registered, promoted and rolled back, when, by whom and why"),
     Command("rollback", "history", "make an earlier version of a registered model the champion again"),
     Command("keys", "keys", "show, rotate, revoke or trust the keys that sign registered models"),

@@ -88,6 +88,59 @@ class OwnSplit(DataSection):
         return self.time or self.group or ""
 
 
+# A range of numbers, or some of the values of a column.
+Values = list[float | str] | float | str
+
+
+class NeverChanges(DataSection):
+    column: str | list[str] = Field(min_length=1)
+    where: dict[str, Values] = Field(default_factory=dict)
+    probability: float | None = Field(default=None, gt=0, lt=1)
+
+
+class InRange(DataSection):
+    probability: tuple[float, float] | None = Field(default=None, strict=False)
+    decision: tuple[float, float] | None = Field(default=None, strict=False)
+    class_: str | None = Field(default=None, alias="class")
+    where: dict[str, Values] = Field(default_factory=dict)
+
+
+class Stable(DataSection):
+    within: dict[str, float] = Field(min_length=1)
+    share: float = Field(default=1.0, gt=0, le=1)
+
+
+class AgreeWith(DataSection):
+    version: str = Field(min_length=1)
+    within: float | None = Field(default=None, ge=0)
+    where: dict[str, Values] = Field(default_factory=dict)
+
+
+class Promised(DataSection):
+    """One promise about every version, of one of these kinds, and how many seconds its proof may take."""
+
+    never_changes: NeverChanges | None = None
+    monotone: dict[str, Any] | None = Field(default=None, min_length=1)
+    range: InRange | None = None
+    stable: Stable | None = None
+    agree_with: AgreeWith | None = None
+    seconds: float = Field(default=60.0, gt=0, le=3600)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Promised:
+        if len(self.model_fields_set - {"seconds"}) != 1:
+            kinds = ", ".join(name for name in type(self).model_fields if name != "seconds")
+            raise ValueError(f"give one promise per entry, of {kinds}")
+        return self
+
+    @property
+    def statement(self) -> tuple[str, dict[str, Any]]:
+        """The kind, and what is stated, without what is left at its default."""
+        (kind,) = self.model_fields_set - {"seconds"}
+        stated = self.model_dump(by_alias=True, exclude_unset=True)[kind]
+        return kind, {key: list(value) if isinstance(value, tuple) else value for key, value in stated.items()}
+
+
 class OwnData(DataSection):
     """A file of the user's, and how its rows are read."""
 
@@ -100,6 +153,7 @@ class OwnData(DataSection):
     encode: Annotated[str | dict[str, str], AfterValidator(_known)] = "auto"
     merge: list[str] = Field(default_factory=list)
     split: OwnSplit | None = None
+    promises: list[Promised] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _target_does_not_split(self) -> OwnData:
@@ -115,4 +169,5 @@ class OwnData(DataSection):
     def reading(self) -> dict[str, Any]:
         """All that decides which rows `fetch` reads from the file."""
         counts = {"folds", "seed", "repeats"}
-        return self.model_dump(include={*OwnData.model_fields}, exclude={"split": counts}, exclude_defaults=True)
+        included = {*OwnData.model_fields} - {"promises"}
+        return self.model_dump(include=included, exclude={"split": counts}, exclude_defaults=True)

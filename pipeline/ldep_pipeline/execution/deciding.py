@@ -81,10 +81,12 @@ def _entry(classifier: Classifier) -> dict[str, Any]:
 
 
 def _registered(name: str, params: Params) -> dict[str, Any]:
+    own = params.own_data.get(name)
     return {
         **_trained(name, params),
         "register": params.register_.model_dump(),
         "tracking": params.tracking.enabled,
+        "promises": [promise.model_dump() for promise in own.promises] if own is not None else [],
     }
 
 

@@ -25,11 +25,12 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.data.folds import load_training_data
-from ldep_pipeline.data.stage_files import Provenance
+from ldep_pipeline.data.settings import Promised
+from ldep_pipeline.data.stage_files import Provenance, read_raw
 from ldep_pipeline.execution import plan, thresholds
 from ldep_pipeline.fitting.fit import FitTask, run_fit
 from ldep_pipeline.metrics.metric import METRICS
-from ldep_pipeline.registry import final_model, history, notifications, promotion, versions
+from ldep_pipeline.registry import download, final_model, history, notifications, promises, promotion, versions
 from ldep_pipeline.registry.final_model import FinalModel
 from ldep_pipeline.registry.history import Event
 from ldep_pipeline.registry.origin import Origin
@@ -37,6 +38,7 @@ from ldep_pipeline.registry.promotion import Again, Measured, PromotionRule
 from ldep_pipeline.registry.selection import Selection
 from ldep_pipeline.registry.skill import standard_error
 from ldep_pipeline.registry.versions import CHALLENGER, CHAMPION, Registry
+from ldep_pipeline.serving.served_model import ServedModel
 from ldep_pipeline.tracking import connection
 
 log = logging.getLogger(__name__)
@@ -98,7 +100,7 @@ class _Registration:
             self.registry.replace(old, version)
             self.registry.record(Event(history.REPLACED, version, f"{old.reason}", instead_of=old.number))
         self._record_registration(version)
-        rule = promotion.identity(self.rule)
+        rule = promotion.identity(self.rule) + promises.identity(self._promised)
         client, name = self.registry.client, self.registry.name
         if self.promote or not versions.is_decided(client.get_model_version(name, version).tags, rule):
             decision = self._decide(version)
@@ -106,6 +108,7 @@ class _Registration:
             client.set_model_version_tag(name, version, versions.DECISION, decision)
             client.set_model_version_tag(name, version, versions.RULE, rule)
         standing = versions.standing(client, name, version)
+        proven = promises.from_tag(client.get_model_version(name, version).tags.get(promises.TAG))
         log.info(
             "%s: %s version %s (%s, %s) %s: %s.",
             self.work.dataset,
@@ -123,7 +126,28 @@ class _Registration:
             "settings": self.work.settings,
             "data_digest": self.work.data_digest,
             "key": self.work.key,
+            **({"promises": proven} if self._promised else {}),
         }
+
+    @property
+    def _promised(self) -> list[Promised]:
+        own = self.params.own_data.get(self.work.dataset)
+        return own.promises if own is not None else []
+
+    def _proofs(self, number: str) -> list[promises.Record]:
+        """What is known about each promise of the data set."""
+        if not self._promised:
+            return []
+        name, champion = self.registry.name, self.registry.holder(CHAMPION)
+
+        def other(uri: str) -> ServedModel | None:
+            absent = uri == f"models:/{name}@{CHAMPION}" and champion is None
+            return None if absent else download.load(uri, self.registry.root)
+
+        model = download.load(f"models:/{name}/{number}", self.registry.root)
+        rows = read_raw(self.work.dataset, self.registry.root / paths.DATA)
+        with progress.of_one_step(f"{self.work.dataset}: proving {len(self._promised)} promises"):
+            return [record for record, _ in promises.check(model, self._promised, rows, other)]
 
     def _add(self, run_id: str | None) -> str:
         fitted = final_model.fit(self.work, self.params, self.registry.root)
@@ -181,6 +205,12 @@ class _Registration:
                 f"{rollback.by} rolled back to version {rollback.version} on {rollback.when}: {rollback.why}; "
                 "`ldep register --promote` makes this one the champion again",
             )
+        proofs = self._proofs(number)
+        broken = promises.why_not(proofs)
+        if broken is not None and present is not None and present.version == number:
+            decision = promotion.Decision(decision.promoted, f"{decision.why}, but {broken}")
+        elif broken is not None and decision.promoted:
+            decision = promotion.Decision(False, broken)
         if self.promote and not decision.promoted:
             decision = promotion.Decision(True, f"requested by --promote; by the rule: {decision.why}")
         facts = {
@@ -194,8 +224,10 @@ class _Registration:
             versions.BEATS_GUESSING: self.selected.has_skill,
             versions.WHY: decision.why,
         }
+        if proofs:
+            facts[promises.TAG] = promises.as_tag(proofs)
         client, name = self.registry.client, self.registry.name
-        client.update_model_version(name, number, self._description(decision.why))
+        client.update_model_version(name, number, self._description(decision.why, proofs))
         for tag, text in versions.as_tags(self.selected.metrics, facts).items():
             client.set_model_version_tag(name, number, tag, text)
         alias = CHAMPION if decision.promoted else CHALLENGER
@@ -224,7 +256,7 @@ class _Registration:
             f"{threshold.metric_at_default:.4f}."
         )
 
-    def _description(self, why: str) -> str:
+    def _description(self, why: str, proofs: list[promises.Record]) -> str:
         metrics = ", ".join(f"{name} {value:.4f}" for name, value in self.selected.metrics.items())
         ranking = ", ".join(f"{model} {value:.4f}" for model, value in self.selected.ranking.items())
         return "\n\n".join(
@@ -235,6 +267,7 @@ class _Registration:
                 f"Settings: `{json.dumps(self.work.settings)}`.",
                 self._threshold_text(),
                 f"Decision: {why}.",
+                *(f"Promise {'kept' if proof['kept'] else 'NOT kept'}: {proof['why']}." for proof in proofs),
                 'It answers the class; with `"params": {"output": "full"}` also score, probability and explanation.',
             ]
         )

@@ -245,6 +245,8 @@ def facts(report: DatasetReport) -> dict[str, str]:
     if record is not None and record.get("registered"):
         card["Registered as"] = f"{record['registered']}, version {record['version']} ({record['decision']})"
         card["Reason"] = str(record["why"])
+    for number, promise in enumerate((record or {}).get("promises", []), 1):
+        card[f"Promise {number}"] = f"{'kept' if promise['kept'] else 'not kept'}: {promise['why']}"
     if report.threshold:
         card["Threshold"] = f"decision value {report.threshold:.4g}, chosen for {report.metric.noun}"
     return card
