@@ -190,7 +190,8 @@ def _monotone(subject: Subject, content: Mapping[str, Any], deadline: Deadline, 
         case = Case(subject, space, deadline)
         case.rows.add("")
         width = column.high - column.low
-        rise = case.question.inputs.add(f"rise of {name}", 0.0, width, (0.0, column.step) if column.step else None)
+        steps = (0.0, column.grid[1]) if column.grid is not None else None
+        rise = case.question.inputs.add(f"rise of {name}", 0.0, width, steps)
         place = case.rows.places[0][name][0]
         case.question.inputs.rows.append(([(place, 1.0), (rise, 1.0)], column.high))
         case.question.add_copy(0, case.rows.features(0, 0))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # A column of dates or texts takes the values of the training rows; with more values than this nothing is proven.
 MOST_VALUES = 1000
 MISSING = "(missing)"
+# Relative difference below which two numbers are the same.
+SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Column:
         The column.
     low, high : float
         The range of its numbers.
-    step : float
-        The grid of its numbers; 0 is any number.
+    grid : tuple of two floats or None
+        A number of its grid, and the step; None is any number.
     labels : list of str or None
         Its values, where they are listed; None for numbers.
     features : list of list of int
@@ -46,7 +48,7 @@ class Column:
     name: str
     low: float = 0.0
     high: float = 0.0
-    step: float = 0.0
+    grid: tuple[float, float] | None = None
     labels: list[str] | None = None
     features: list[list[int]] = field(default_factory=list)
     table: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -79,7 +81,6 @@ class Space:
     @classmethod
     def of_features(cls, names: Sequence[str], X: np.ndarray, models: Sequence[FittedModel]) -> Space:
         """Features as columns, with the ranges of the rows X. Those that may be missing have marks after the others."""
-        low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         columns = []
         marked = [np.flatnonzero(model.takes_missing).tolist() for model in models]
         for j, name in enumerate(names):
@@ -88,7 +89,7 @@ class Space:
             if gaps and len(models) > 1:
                 raise ValueError(f"'{name}' has missing values, on which two models are not compared.")
             fill = float(models[0].members[0].center[j]) if gaps else None
-            columns.append(Column(name, float(low[j]), float(high[j]), features=own, fill=fill))
+            columns.append(_of_numbers(name, X[:, j], own, fill))
         sizes = [len(names) + len(marks) for marks in marked]
         return cls(columns, [Scaling(np.zeros(size), np.ones(size)) for size in sizes])
 
@@ -96,8 +97,9 @@ class Space:
     def of_tables(cls, raws: Sequence[RawColumns], frame: pd.DataFrame) -> Space:
         """Raw columns, with the ranges and the values of the training rows in a frame.
 
-        Numbers that are all whole stay whole. A missing number without a mark counts as the number that fills it, and
-        one with a mark as one more value, if there is one in the frame. So does a missing category.
+        Numbers that are all whole stay whole, and two different ones stay the only ones. A missing number without a
+        mark counts as the number that fills it, and one with a mark as one more value, if there is one in the frame. So
+        does a missing category.
         """
         used = list(dict.fromkeys(column.fitted.name for raw in raws for column in raw.columns))
         columns = [_raw_column(name, raws, frame) for name in used]
@@ -144,9 +146,26 @@ def _limited(column: Column, limits: Any) -> Column:
     if len(values) != 2 or not numbers or not values[0] <= values[1]:
         raise ValueError(f"the range of '{column.name}' is {limits!r}; it must be two numbers, the smaller one first.")
     low, high = float(values[0]), float(values[1])
-    if column.step and np.ceil(low) > np.floor(high):
-        raise ValueError(f"the range of '{column.name}' is {limits!r}, which has no whole number.")
-    return Column(column.name, low, high, column.step, None, column.features, column.table, None)
+    if column.grid is not None:
+        base, step = column.grid
+        if np.ceil((low - base) / step) > np.floor((high - base) / step):
+            raise ValueError(f"the range of '{column.name}' is {limits!r}, which has no number of its grid.")
+        high += SAME * step
+    return Column(column.name, low, high, column.grid, None, column.features, column.table, None)
+
+
+def _of_numbers(name: str, values: np.ndarray, features: list[list[int]], fill: float | None) -> Column:
+    """A column with the range of these numbers. Whole numbers stay whole, and two different ones stay the only ones."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        raise ValueError(f"the training rows have no number in '{name}'.")
+    low, high, distinct, grid = float(known.min()), float(known.max()), np.unique(known), None
+    if len(known) == len(values) and len(distinct) == 2:
+        grid = (low, high - low)
+        high += SAME * (high - low)  # what the difference was rounded by
+    elif len(known) == len(values) and len(distinct) > 2 and (distinct == np.rint(distinct)).all():
+        grid = (0.0, 1.0)
+    return Column(name, low, high, grid, features=features, fill=fill)
 
 
 def _raw_column(name: str, raws: Sequence[RawColumns], frame: pd.DataFrame) -> Column:
@@ -163,15 +182,11 @@ def _raw_column(name: str, raws: Sequence[RawColumns], frame: pd.DataFrame) -> C
     known = first.fitted.codes(cells)
     missing = np.isnan(known if known.ndim == 1 else known.sum(axis=1))
     if first.fitted.kind == "numeric":
-        values = known[~missing]
-        if not len(values):
-            raise ValueError(f"the training rows have no number in '{name}'.")
         marked = missing.any() and any(len(own) > 1 for own in features)
         if marked and len(raws) > 1:
             raise ValueError(f"'{name}' has missing values with a mark, which two models cannot be compared on.")
         fill = float(raws[0].fill[features[0][0]]) if marked else None
-        whole = not missing.any() and bool((values == np.rint(values)).all()) and np.ptp(values) > 1
-        return Column(name, float(values.min()), float(values.max()), 1.0 if whole else 0.0, None, features, fill=fill)
+        return _of_numbers(name, known, features, fill)
     tables, labels = [], []
     if first.fitted.categories is not None:
         labels = [str(category) for category in first.fitted.categories]
@@ -224,9 +239,8 @@ class Rows:
         inputs: Inputs = self.question.inputs
         label = f"{column.name}{row}"
         if column.labels is None:
-            grid = (0.0, column.step) if column.step else None
             if column.fill is None:
-                return [inputs.add(label, column.low, column.high, grid)]
+                return [inputs.add(label, column.low, column.high, column.grid)]
             # A missing number is its fill, with the mark 1: low (1 - m) + fill m <= x <= high (1 - m) + fill m.
             value = inputs.add(label, min(column.low, column.fill), max(column.high, column.fill))
             mark = inputs.add(f"{label} is missing", 0.0, 1.0, (0.0, 1.0))
