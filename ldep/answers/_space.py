@@ -154,7 +154,7 @@ class RowSpace:
         for column, features in raw.columns:
             first, texts, choices, at = features.start, [], np.empty((0, 0)), []
             if column.categories is not None:
-                codes = np.array(sorted(set(cells.code_table(tuple(column.categories)).values())))
+                codes = np.array(sorted(set(cells.code_table(column.categories).values())))
                 all_features = column.features(codes)
                 if column.indicator:  # a category is no gap
                     all_features = np.column_stack([all_features, np.zeros(len(codes))])

@@ -130,6 +130,16 @@ def test_merged_spellings_are_read_as_their_category(served):
         assert found == [KNOWN.index(category)] * 2
 
 
+@pytest.mark.parametrize(("spelling", "category"), [("Red", "RED"), ("YES", "yes")])
+def test_the_nearest_change_of_a_merged_spelling_is_that_of_its_category(served, spelling, category):
+    found = [
+        served.predict(pd.DataFrame([USUAL | {"name": cell}]), {"output": "counterfactual"})[0]["counterfactual"]
+        for cell in (spelling, category)
+    ]
+    assert found[0]["distance"] == found[1]["distance"]
+    assert found[0]["changes"].keys() == found[1]["changes"].keys()
+
+
 def test_names_have_one_reading_in_onnx(served):
     rows = [USUAL | {"name": cell} for cell in CELLS]
     content = to_onnx(program(served)).SerializeToString()
