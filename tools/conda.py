@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
+import re
 from pathlib import Path
 
 from tools.locks import LOCK, pins
@@ -31,8 +31,9 @@ def render(lock: str, versions: str) -> str:
 
 
 def python_versions(pyproject: str) -> str:
-    """Return the range of Python versions that pyproject.toml allows."""
-    return tomllib.loads(pyproject)["project"]["requires-python"]
+    """Return the range of Python versions that pyproject.toml names: the pins of a lock fit no later one."""
+    minors = [int(text.partition(".")[2]) for text in re.findall(r"Python :: (3\.\d+)", pyproject)]
+    return f">=3.{min(minors)},<3.{max(minors) + 1}"
 
 
 def main() -> None:

@@ -61,6 +61,7 @@ OTHER_COMMANDS = (
     Command("explore", "explore", "write a registered ℓ-DEP as a page to play with in a browser"),
     Command("relocate", "project", "make the MLflow database of a moved or copied project use its own artifacts"),
     Command("publish", "project", "copy the report into a folder that can be committed"),
+    Command("completion", "completion", "print a script with which bash, zsh or fish completes the arguments of ldep"),
 )
 
 
@@ -106,18 +107,23 @@ class _LazyParser(argparse.ArgumentParser):
         self.command = command
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self.command is not None:
-            module = importlib.import_module(f"ldep_pipeline.commands.{self.command.module}")
-            line = module.COMMANDS[self.command.name]
-            line.add_arguments(self)
-            self.epilog = f"example:\n  {line.example}"
-            self.set_defaults(action=line.action)
-            self.command = None
+        self.add_command()
         return super().parse_known_args(args, namespace)
 
+    def add_command(self) -> None:
+        """Add the arguments of the command, if that is still to be done."""
+        if self.command is None:
+            return
+        module = importlib.import_module(f"ldep_pipeline.commands.{self.command.module}")
+        line = module.COMMANDS[self.command.name]
+        line.add_arguments(self)
+        self.epilog = f"example:\n  {line.example}"
+        self.set_defaults(action=line.action)
+        self.command = None
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+
+def build_parser(complete: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of all commands; `complete` adds the arguments of each, which imports all modules."""
     parser = _LazyParser(
         prog="ldep",
         usage="ldep [-h] COMMAND ...",
@@ -128,16 +134,18 @@ def build_parser() -> argparse.ArgumentParser:
     )
     # Our description lists the commands in two groups, which argparse cannot do.
     subparsers = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", prog="ldep", help=argparse.SUPPRESS
+        dest="command", required=True, metavar="COMMAND", prog="ldep", help="" if complete else argparse.SUPPRESS
     )
     for command in (*STAGES, *OTHER_COMMANDS):
         description = f"{command.summary[0].upper()}{command.summary[1:]}."
-        subparsers.add_parser(command.name, command=command, description=description)
+        added = subparsers.add_parser(command.name, command=command, description=description, help=command.summary)
+        if complete:
+            added.add_command()
     return parser
 
 
 def _listing(commands: Sequence[Command]) -> str:
-    return "\n".join(f"  {command.name:<10}{command.summary}" for command in commands)
+    return "\n".join(f"  {command.name:<11}{command.summary}" for command in commands)
 
 
 def _fail(args: argparse.Namespace, message: str, code: int = 1) -> int:
