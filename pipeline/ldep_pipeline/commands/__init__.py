@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ldep_pipeline.common.errors import UserError
 
 if TYPE_CHECKING:
     from ldep_pipeline.data.tables import Layout
@@ -59,6 +64,17 @@ def chosen_layout(source: Path, options: Mapping[str, Any], origin: Origin | Non
     known = origin.layout() if origin is not None else None
     given = {name: options[name] for name in ("delimiter", "decimal", "encoding") if options.get(name) is not None}
     return replace(known or csv_table.guess_layout(source), **given)
+
+
+def run(command: Sequence[str], folder: Path = Path()) -> None:
+    """Run git or dvc; UserError if it fails. `dvc` is that of this installation, which need not be on the PATH."""
+    program = [sys.executable, "-m", "dvc"] if command[0] == "dvc" else [command[0]]
+    done = subprocess.run([*program, *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise UserError(
+            f"`{shlex.join(command)}` failed in {folder.resolve()}: {said[-1] if said else 'no reason given'}"
+        )
 
 
 def positive_integer(text: str) -> int:

@@ -41,6 +41,7 @@ STAGES = (
 OTHER_COMMANDS = (
     Command("datasets", "datasets", "list the data sets and where each is available"),
     Command("inspect", "datasets", "look at a file of rows: columns, missing values, classes, and what looks wrong"),
+    Command("init", "init", "make a folder a project: the files for DVC, git, a build server and a container"),
     Command("new", "new", "make a file a data set of params.yaml, with the models and the metric that suit it"),
     Command("set", "new", "change values in params.yaml, checked, with its comments kept"),
     Command("tune", "stages", "choose the settings of one model on all rows of a data set"),

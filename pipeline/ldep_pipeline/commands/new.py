@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ldep.table import columns
-from ldep_pipeline.commands import CommandLine, add_layout, add_params
+from ldep_pipeline.commands import CommandLine, add_layout, add_params, run
 from ldep_pipeline.commands.datasets import guessed_layout, text_table
 from ldep_pipeline.common.errors import UserError, listed, nearest
 from ldep_pipeline.common.files import replacing, safe_name
@@ -84,6 +84,10 @@ def new(args: Namespace) -> None:
         if not followed and option not in [f"--merge {shlex.quote(column)}" for column in own.merge]:
             print(f"- {suggestion.text}: {option}")
     path = _in_own_folder(name, file)
+    is_tracked = Path(".dvc").is_dir()
+    if is_tracked:
+        with of_one_step(f"dvc add {path}"):
+            run(["dvc", "add", "--quiet", str(path)])
     own = own.model_copy(update={"path": str(path)})
     metric = args.metric or suitable_metric(found)
     known = load(args.params)
@@ -95,6 +99,8 @@ def new(args: Namespace) -> None:
         entry["classifiers"] = weights
     params.set_values({("own_data", name): entry, ("datasets",): [*known.datasets, name]}, args.params)
     _report(name, path, found, choice, metric, args.suite)
+    if is_tracked:
+        print(f"DVC tracks {path}, and git only {path}.dvc: `dvc push` copies the rows to a remote, if there is one.")
 
 
 def suitable_metric(found: Profile) -> str:

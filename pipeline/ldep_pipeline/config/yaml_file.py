@@ -57,7 +57,7 @@ def read_yaml(path: Path) -> Any:
         finally:
             loader.dispose()
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist; run this in the project folder, or pass --params.") from None
+        raise UserError(f"{path} does not exist; {_where_to_run(path)}.") from None
     except RecursionError:
         raise UserError(f"{path} is nested too deeply.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -66,6 +66,14 @@ def read_yaml(path: Path) -> Any:
         raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())[:LONGEST_MESSAGE]}.") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's own, for `!!bool x`
         raise UserError(f"{path} is not valid YAML: a value does not fit its tag ({first_line(error)}).") from None
+
+
+def _where_to_run(path: Path) -> str:
+    """What to do if the file is missing: it may be in a folder above, or there may be no project yet."""
+    for folder in Path.cwd().parents:
+        if (folder / path).is_file() and (folder / "dvc.yaml").is_file():
+            return f"run this in {folder}, or pass --params"
+    return "run this in the project folder, pass --params, or make a project with `ldep init`"
 
 
 def with_value(text: str, key: Sequence[str], value: Any) -> str:
