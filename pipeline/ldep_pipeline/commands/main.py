@@ -60,6 +60,7 @@ OTHER_COMMANDS = (
     Command("keys", "keys", "show, rotate, revoke or trust the keys that sign registered models"),
     Command("export", "export", "write a registered ℓ-DEP as ONNX or as a C header"),
     Command("explore", "explore", "write a registered ℓ-DEP as a page to play with in a browser"),
+    Command("upgrade", "upgrade", "tell what the installed version of ldep would compute again, and why"),
     Command("relocate", "project", "make the MLflow database of a moved or copied project use its own artifacts"),
     Command("publish", "project", "copy the report into a folder that can be committed"),
     Command("completion", "completion", "print a script with which bash, zsh or fish completes the arguments of ldep"),
