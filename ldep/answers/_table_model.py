@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ldep.answers._columns import RawColumns
@@ -15,10 +16,10 @@ from ldep.answers._counterfactual import RawCounterfactuals, answer_rows, menu_o
 from ldep.answers._program import program_of_table
 from ldep.answers._space import Limits
 from ldep.estimators import FittedModelClassifier
-from ldep.explain import Explanation, Menu
+from ldep.explain import Explanation, Menu, Sheet, rule_sheet
 from ldep.export import Program, fitted_model, to_c, to_onnx
 from ldep.model import FittedModel, Link, class_numbers
-from ldep.table import TableEncoder, Text
+from ldep.table import TableEncoder, Text, as_frame
 
 
 class TableModel:
@@ -175,8 +176,58 @@ class TableModel:
         if target is not None and target not in self.classes_.tolist():
             raise ValueError(f"target {target!r} is not one of the classes {self.classes_.tolist()}.")
         asked = Limits.of(**limits)
-        answers = answer_rows(self, X, self.encoder.read(X)[0], asked, time_limit * len(X), target)
-        return RawCounterfactuals(answers, X)
+        frame = as_frame(X)
+        answers = answer_rows(self, frame, self.encoder.read(frame)[0], asked, time_limit * len(frame), target)
+        return RawCounterfactuals(answers, frame)
+
+    def certificate(self, X: pd.DataFrame, *, time_limit: float = 1.0, **limits: Any) -> np.ndarray:
+        """Compute the radius around each raw row within which no allowed change gives it another class.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Raw rows.
+        time_limit, **limits
+            As for `counterfactual`.
+
+        Returns
+        -------
+        radius : ndarray of shape (n_samples,)
+            A proven lower bound, in the units of `counterfactual`. Infinite where no allowed row has another class.
+        """
+        return np.array([answer.bound for answer in self.counterfactual(X, time_limit=time_limit, **limits).answers])
+
+    def rules(
+        self, X: pd.DataFrame | None = None, *, units: dict | None = None, digits: int = 4, max_terms: int = 8
+    ) -> Sheet:
+        """Write a single model as a sheet of rules about the features of the encoder, in the units of the table.
+
+        Parameters
+        ----------
+        X : DataFrame, default=None
+            Raw rows. The rules then hold in the smallest box that contains them, and can be shorter. None covers all
+            rows.
+        units : dict, default=None
+            Units of features, to print.
+        digits : int, default=4
+            Digits of the printed numbers.
+        max_terms : int, default=8
+            Number of features that a printed condition names. The others are counted.
+
+        Returns
+        -------
+        rules : RuleSheet or ScoreSheet
+            As `rules` of the estimator. Terms are ordered by what a standard deviation of their feature changes.
+        """
+        if not hasattr(self.model, "rules"):
+            name = type(self.model).__name__
+            raise TypeError(f"{name} votes, and a vote has no rules; fit an LDEPClassifier for them.")
+        scaler = StandardScaler()
+        scaler.mean_, scaler.scale_ = self.raw.mean, self.raw.scale
+        rows = None if X is None else (self.encoder.read(X)[0] - self.raw.mean) / self.raw.scale
+        shown = {"units": units or {}, "digits": digits, "max_terms": max_terms}
+        sheet = rule_sheet(self.fitted, self.classes_, self.features, rows, scaler, **shown)
+        return sheet if rows is not None else replace(sheet, size=self.raw.scale)
 
     def menu(
         self, X: pd.DataFrame, columns: int = 2, target: Any = None, *, time_limit: float = 10.0, **limits: Any
@@ -234,7 +285,10 @@ class TableModel:
         for _, step in self.rest.steps[:-1]:
             Z = step.transform(Z)
         explanation = self.model.explain(Z)
-        return replace(explanation, bias=explanation.bias - self.threshold) if self.threshold else explanation
+        if not self.threshold:
+            return explanation
+        bias, decision = explanation.bias - self.threshold, explanation.decision - self.threshold
+        return replace(explanation, bias=bias, decision=decision)
 
 
 def _largest_first(shares: dict[str, float]) -> dict[str, float]:

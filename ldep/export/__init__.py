@@ -17,6 +17,7 @@ from ldep.export._program import (
     fitted_model,
     program_of,
 )
+from ldep.export._skl2onnx import register_skl2onnx
 
 __all__ = [
     "INPUTS",
@@ -34,6 +35,7 @@ __all__ = [
     "fitted_model",
     "identifiers",
     "program_of",
+    "register_skl2onnx",
     "to_c",
     "to_onnx",
 ]

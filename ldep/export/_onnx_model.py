@@ -7,6 +7,7 @@ onnxruntime may fuse with a scaling that it does in single precision.
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -56,10 +57,14 @@ class Graph:
         """Return an array as an attribute of a node."""
         return self.onnx.numpy_helper.from_array(np.asarray(values))
 
-    def node(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+    def node(
+        self, operator: str, *inputs: str, outputs: int = 1, names: list[str] | None = None, **attributes: Any
+    ) -> Any:
         """Add a node; return the name of its output, or the list of their names."""
         number = len(self.nodes)
-        names = [f"{self.prefix}{operator.lower()}_{number}" + (f"_{k}" if outputs > 1 else "") for k in range(outputs)]
+        if names is None:
+            ends = [f"_{k}" if outputs > 1 else "" for k in range(outputs)]
+            names = [f"{self.prefix}{operator.lower()}_{number}{end}" for end in ends]
         domain = DOMAINS.get(operator, "")
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, names, domain=domain, **attributes))
         return names[0] if outputs == 1 else names
@@ -80,7 +85,7 @@ class Graph:
         return name
 
     def output(self, source: str, name: str, dtype: Any, shape: list[Any]) -> None:
-        self.nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
+        self.node("Identity", source, names=[name])
         self.outputs.append(self._value(name, dtype, shape))
 
     def branch(self, source: str, dtype: Any, shape: list[Any]) -> Any:
@@ -177,32 +182,54 @@ class ModelSteps:
     def add_outputs(self, contributions: bool) -> None:
         graph, node, constant, classes = self.graph, self.graph.node, self.graph.constant, self.program.classes
         compared: list[str] = []
-        shape: list[Any]
-        if len(classes) == 2:
-            decision, shape = node("Squeeze", self.decision, constant([1])), [ROWS]
-            positive = node("GreaterOrEqual", decision, constant(0.0))
-            numbers = {"label": node("Cast", positive, to=graph.onnx.TensorProto.INT64)}
-            if contributions:
-                compared = [constant(np.ones((1, 1)))]
-        else:
-            decision, shape = self.decision, [ROWS, len(classes)]
-            # Of equal decision values the first comes first, as in numpy.
-            best = node("TopK", decision, constant([2]), outputs=2, axis=1)[1]
-            names = ("label", "rival") if contributions else ("label",)
-            numbers = {name: node("Gather", best, constant(place), axis=1) for place, name in enumerate(names)}
-            if contributions:
-                unit = constant(np.eye(len(classes)))
-                compared = [node("Gather", unit, number) for number in numbers.values()]
+        decision, numbers = self.values, {"label": self.label()}
+        shape = [ROWS] if len(classes) == 2 else [ROWS, len(classes)]
+        if contributions and len(classes) == 2:
+            compared = [constant(np.ones((1, 1)))]
+        elif contributions:
+            numbers["rival"] = self.ranked(1)
+            unit = constant(np.eye(len(classes)))
+            compared = [node("Gather", unit, number) for number in numbers.values()]
         labels = type_of_labels(classes)
         for name, number in numbers.items():
             graph.output(node("Gather", constant(labels), number), name, labels.dtype, [ROWS])
         graph.output(decision, "decision", np.float64, shape)
         if self.program.link is not None:
-            graph.output(self._probabilities(), "probabilities", np.float64, [ROWS, len(classes)])
+            graph.output(self.probabilities(), "probabilities", np.float64, [ROWS, len(classes)])
         if compared:
             self._add_contributions(*compared)
 
-    def _probabilities(self) -> str:
+    @cached_property
+    def values(self) -> str:
+        """The decision values: one per row with two classes, else one column per class."""
+        is_tau = len(self.program.classes) == 2
+        return self.graph.node("Squeeze", self.decision, self.graph.constant([1])) if is_tau else self.decision
+
+    def scores_of_classes(self) -> str:
+        """One decision value per class; with two classes those of -tau and tau."""
+        if len(self.program.classes) > 2:
+            return self.decision
+        return self.graph.node("Concat", self.graph.node("Neg", self.decision), self.decision, axis=1)
+
+    def label(self) -> str:
+        """The number of the class of each row."""
+        node, constant = self.graph.node, self.graph.constant
+        if len(self.program.classes) > 2:
+            return self.ranked(0)
+        positive = node("GreaterOrEqual", self.values, constant(0.0))
+        return node("Cast", positive, to=self.graph.onnx.TensorProto.INT64)
+
+    def ranked(self, place: int) -> str:
+        """The number of the best class, or of the second best."""
+        return self.graph.node("Gather", self._two_best, self.graph.constant(place), axis=1)
+
+    @cached_property
+    def _two_best(self) -> str:
+        """Of equal decision values the first comes first, as in numpy."""
+        return self.graph.node("TopK", self.decision, self.graph.constant([2]), outputs=2, axis=1)[1]
+
+    def probabilities(self) -> str:
+        """The probabilities, one column per class."""
         node, constant, link = self.graph.node, self.graph.constant, self.program.link
         assert link is not None
         value = node("Add", self.decision, constant(link.shift)) if any(link.shift) else self.decision

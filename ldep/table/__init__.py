@@ -17,7 +17,7 @@ from ldep.table import _spelling as spelling
 from ldep.table import _words as words
 from ldep.table._cells import CellError
 from ldep.table._columns import Date, FittedColumn, Nominal, Numeric, Text
-from ldep.table._frames import Strings, is_number
+from ldep.table._frames import Strings, as_frame, is_number
 from ldep.table._kinds import ColumnDecision, ColumnError
 from ldep.table._ranges import Range
 
@@ -36,6 +36,7 @@ __all__ = [
     "Strings",
     "TableEncoder",
     "Text",
+    "as_frame",
     "cells",
     "columns",
     "dates",

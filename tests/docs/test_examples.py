@@ -13,8 +13,8 @@ from tests.support import pages
 SCRIPTS = sorted(pages.ROOT.glob("examples/*.py"))
 
 
-def test_there_are_five_examples():
-    assert len(SCRIPTS) == 5
+def test_there_are_six_examples():
+    assert len(SCRIPTS) == 6
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=pages.name)

@@ -7,14 +7,12 @@ import json
 import logging
 import math
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import numpy as np
 from markupsafe import Markup
-from sklearn.preprocessing import StandardScaler
 
 from ldep.export import Column, Feature, NotExportable, Program, check_no_text
 from ldep.model import OPEN_VOTES
@@ -63,9 +61,7 @@ def rule_sheet(served: ServedModel) -> str | None:
     """Return the rules of a single model about its raw features; None for an ensemble, or if nobody would read them."""
     if not hasattr(served.model, "rules"):
         return None
-    scalers = [step for _, step in served.rest.steps if isinstance(step, StandardScaler)]
-    sheet = served.model.rules(scaler=scalers[0] if scalers else None)
-    text = str(replace(sheet, names=served.features, size=served.table.raw.scale))
+    text = str(served.table.rules())
     return text if len(text) <= LONGEST_SHEET else None
 
 
