@@ -107,7 +107,7 @@ class Result:
             f"{self.uri}{self._version_text()}, {what} {rows} rows:",
             self._metric_table(),
             self._class_table(),
-            f"Intervals of {measured.LEVEL:.0%}: {self.measurement.method}.",
+            f"Intervals of {100 * measured.LEVEL:.0f} %: {self.measurement.method}.",
         ]
         if self.is_estimate:
             parts.append(ASSUMPTION)
