@@ -33,7 +33,8 @@ FEW_ROWS = 30
 ASSUMPTION = (
     "This is an estimate without outcomes. It assumes that the model's probabilities are right for these rows: that "
     "rows of the same kind have the same classes as in training, whatever the mix of the rows. If the classes have "
-    "changed, no estimate can know it. `ldep score --check` says whether the columns have moved."
+    "changed, no estimate can know it. `ldep score --check` says whether the columns have moved. On twelve real data "
+    "sets, nine of ten such intervals held the metric, not 95 %."
 )
 
 

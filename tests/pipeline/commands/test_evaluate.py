@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ldep_pipeline.commands import evaluate, measured
+from ldep_pipeline.commands import evaluate, measured, outcomes
 from ldep_pipeline.commands.main import main
 from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.data.tables import Layout
 from ldep_pipeline.registry import download
 from ldep_pipeline.server.request_log import RequestLog
 from tests.support import registered
@@ -139,14 +141,14 @@ def log(rows, tmp_path):
 
 
 @pytest.fixture
-def outcomes(rows, tmp_path):
+def happened(rows, tmp_path):
     table = pd.DataFrame({"number": range(len(rows)), "sold": rows["sold"]}).drop(index=range(390, 400))
     table.to_csv(tmp_path / "outcomes.csv", index=False)
     return tmp_path / "outcomes.csv"
 
 
-def test_logged_answers_are_joined_with_outcomes_by_their_id(source, rows, log, outcomes):
-    result = evaluate.run(URI, outcomes, log=log, id_="number")
+def test_logged_answers_are_joined_with_outcomes_by_their_id(source, rows, log, happened):
+    result = evaluate.run(URI, happened, log=log, id_="number")
     rows.iloc[2:390].to_csv(source, index=False)
     assert result.measurement == evaluate.run(URI, source).measurement
     assert result.known.remarks[1:] == [
@@ -154,24 +156,24 @@ def test_logged_answers_are_joined_with_outcomes_by_their_id(source, rows, log, 
         "2 logged rows without an id are left out.",
         "3 answers to an id that was answered again later are left out.",
         "10 answered ids have no outcome yet.",
-        f"2 ids of {outcomes} are not in the log.",
+        f"2 ids of {happened} are not in the log.",
     ]
 
 
-def test_ids_that_repeat_or_match_nothing_are_refused(inside, log, outcomes):
-    good = outcomes.read_text()
-    outcomes.write_text(good + "17,no\n")
+def test_ids_that_repeat_or_match_nothing_are_refused(inside, log, happened):
+    good = happened.read_text()
+    happened.write_text(good + "17,no\n")
     with pytest.raises(UserError, match=r"line 392, column 'number': the id '17' is there a second time"):
-        evaluate.run(URI, outcomes, log=log, id_="number")
-    outcomes.write_text(good + ",no\n")
+        evaluate.run(URI, happened, log=log, id_="number")
+    happened.write_text(good + ",no\n")
     with pytest.raises(UserError, match="the id is missing"):
-        evaluate.run(URI, outcomes, log=log, id_="number")
-    outcomes.write_text("number,sold\nx1,no\n")
+        evaluate.run(URI, happened, log=log, id_="number")
+    happened.write_text("number,sold\nx1,no\n")
     with pytest.raises(UserError, match=r"no id of .*, such as 'x1', is in .*, which has ids such as '2'"):
-        evaluate.run(URI, outcomes, log=log, id_="number")
+        evaluate.run(URI, happened, log=log, id_="number")
     log.write_text("")
     with pytest.raises(UserError, match="there are no answered rows"):
-        evaluate.run(URI, outcomes, log=log, id_="number")
+        evaluate.run(URI, happened, log=log, id_="number")
 
 
 def test_an_estimate_needs_no_outcomes_and_says_what_it_assumes(source, rows, log, ldep):
@@ -197,3 +199,21 @@ def test_options_that_do_not_belong_together_are_refused(inside, capsys):
     assert "--estimate needs no outcomes" in capsys.readouterr().err
     assert main(["evaluate", f"models:/{registered.MODEL}/9", "rows.csv"]) == 1
     assert "there is no model" in capsys.readouterr().err
+
+
+def test_groups_and_blocks_in_time_are_drawn_if_the_folds_kept_them_together(inside, source, rows):
+    opened = download.open_model(URI)
+    rows.assign(shop=np.arange(len(rows)) // 8).to_csv(source, index=False)
+
+    def known(split: str) -> outcomes.Known:
+        origin = replace(opened.origin, split=split, split_column="shop")
+        return outcomes.from_file(opened.model, origin, source, "sold", Layout())
+
+    by_group, by_time = known("group"), known("time")
+    assert (by_group.by, len(np.unique(by_group.answers.clusters))) == ("group", 50)
+    assert (by_time.by, len(np.unique(by_time.answers.clusters))) == ("time", measured.BLOCKS)
+    assert np.all(np.diff(by_time.answers.clusters) >= 0)
+    rows.to_csv(source, index=False)
+    without = known("group")
+    assert (without.by, without.answers.clusters) == ("rows", None)
+    assert "has no column 'shop' with the groups: the intervals take rows as independent" in without.remarks[-1]
