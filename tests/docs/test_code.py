@@ -87,8 +87,6 @@ def test_commands_can_be_parsed(block):
             arguments = build_parser().parse_args(words[1:])  # exits if it cannot be parsed
             if words[1] == "set":
                 check_keys(block, [assignment.partition("=")[0] for assignment in arguments.assignments])
-            elif words[1] == "serve":
-                assert ":" not in arguments.name, f"{block}: `ldep serve` takes a data set or a folder, no address"
         elif words[0] == "make":
             assert words[1] in targets(), f"{block}: there is no target {words[1]}"
         elif words[0] == "dvc":
