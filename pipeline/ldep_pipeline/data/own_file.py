@@ -60,6 +60,7 @@ def fetch(name: str, own: OwnData) -> OwnTable:
     frame, cells = frame_of(table, own.target, left_out, beside=None if split is None else split.column)
     if frame.empty:
         raise UserError(f"{path}: there are no rows.")
+    check_groups(own, [*map(str, frame.columns)], name)
     _check_merged(own, [*map(str, frame.columns), *([split.column] if split is not None else [])], name)
     if own.target in own.merge:
         frame[own.target] = _merged_classes(frame[own.target], name)
@@ -100,6 +101,17 @@ def _check_merged(own: OwnData, columns: Sequence[str], name: str) -> None:
         if column not in columns:
             raise UserError(
                 f"own_data.{name}.merge: {own.path} has no column '{short(column)}' in use; {nearest(column, columns)}"
+            )
+
+
+def check_groups(own: OwnData, columns: Sequence[str], name: str) -> None:
+    """Refuse a column of groups that is not among the raw columns."""
+    for column in own.grouped:
+        if column not in columns:
+            raise UserError(
+                f"own_data.{name}.groups: {own.path} has no column '{short(column)}' in use; "
+                f"{nearest(column, columns)} To keep a column without using it as a feature, write "
+                f"`{short(column)}: drop` in own_data.{name}.encode instead of ignoring it."
             )
 
 

@@ -152,6 +152,7 @@ class OwnData(DataSection):
     encoding: str = "utf-8"
     encode: Annotated[str | dict[str, str], AfterValidator(_known)] = "auto"
     merge: list[str] = Field(default_factory=list)
+    groups: str | list[str] = Field(default_factory=list)
     split: OwnSplit | None = None
     promises: list[Promised] = Field(default_factory=list)
 
@@ -161,6 +162,17 @@ class OwnData(DataSection):
             raise ValueError(f"split: '{self.target}' is the target; split by another column")
         return self
 
+    @model_validator(mode="after")
+    def _target_makes_no_groups(self) -> OwnData:
+        if self.target in self.grouped:
+            raise ValueError(f"groups: '{self.target}' is the target; name a column that describes the rows")
+        return self
+
+    @property
+    def grouped(self) -> list[str]:
+        """The columns whose groups the report compares."""
+        return [self.groups] if isinstance(self.groups, str) else list(dict.fromkeys(self.groups))
+
     @property
     def split_column(self) -> OwnSplit | None:
         """What says by which column the rows are split; None if they are split at random."""
@@ -169,5 +181,5 @@ class OwnData(DataSection):
     def reading(self) -> dict[str, Any]:
         """All that decides which rows `fetch` reads from the file."""
         counts = {"folds", "seed", "repeats"}
-        included = {*OwnData.model_fields} - {"promises"}
+        included = {*OwnData.model_fields} - {"groups", "promises"}
         return self.model_dump(include=included, exclude={"split": counts}, exclude_defaults=True)

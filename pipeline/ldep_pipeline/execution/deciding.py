@@ -85,9 +85,15 @@ def _registered(name: str, params: Params) -> dict[str, Any]:
     return {
         **_trained(name, params),
         "register": params.register_.model_dump(),
+        "groups": _has_groups(name, params),
         "tracking": params.tracking.enabled,
         "promises": [promise.model_dump() for promise in own.promises] if own is not None else [],
     }
+
+
+def _has_groups(name: str, params: Params) -> bool:
+    """Whether the groups of a column are compared, for which the cost of recourse is measured."""
+    return name in params.own_data and bool(params.own_data[name].grouped)
 
 
 def _reported(name: str, params: Params) -> dict[str, Any]:
@@ -95,6 +101,7 @@ def _reported(name: str, params: Params) -> dict[str, Any]:
         "datasets": params.datasets,  # their order is that of the tables
         "metric": params.metric,
         "own_data": name in params.own_data,
+        "groups": params.own_data[name].grouped if name in params.own_data else [],
         "tracking": params.tracking.enabled,
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,19 @@ from ldep.model import folded
 from ldep_pipeline.common.errors import UserError, first_line
 from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
-from ldep_pipeline.data import folds
+from ldep_pipeline.data import folds, own_file
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.profile import read_profile
 from ldep_pipeline.data.stage_files import Provenance, read_imputed, read_raw
 from ldep_pipeline.execution import results
 from ldep_pipeline.fitting.training_data import TrainingData
+from ldep_pipeline.metrics.evaluation import classes_of, score_of_classes
 from ldep_pipeline.metrics.metric import METRICS, Metric
-from ldep_pipeline.report.report_data import DatasetInfo, DatasetReport, PlanarData, ReportData
+from ldep_pipeline.report import groups
+from ldep_pipeline.report.groups import GroupedColumn, Unseen
+from ldep_pipeline.report.report_data import SET_COVERAGES, DatasetInfo, DatasetReport, PlanarData, ReportData
 from ldep_pipeline.serving import calibration
+from ldep_pipeline.serving.prediction_sets import ServedSets
 
 
 def of_catalogue(table: pd.DataFrame, root: Path, metric: Metric, own: Sequence[DatasetReport] = ()) -> ReportData:
@@ -54,7 +59,7 @@ def of_dataset(table: pd.DataFrame, params: Params, root: Path) -> DatasetReport
     found = {model: results.decisions_of(model, decisions) for model in table["model"].unique()}
     scores = {model: values for model, values in found.items() if values is not None}
     probabilities = {model: _probabilities(values, data) for model, values in scores.items()}
-    return DatasetReport(
+    report = DatasetReport(
         name=name,
         origin=Provenance.read(name, folder).in_words(),
         target=data.target,
@@ -71,7 +76,59 @@ def of_dataset(table: pd.DataFrame, params: Params, root: Path) -> DatasetReport
         record=record,
         profile=read_profile(name, folder),
         example=_example(raw, record),
+        sets={model: _sets(values, data) for model, values in scores.items()},
     )
+    return replace(report, grouped=_grouped(report, params, raw))
+
+
+def _sets(scores: np.ndarray, data: TrainingData) -> dict[float, np.ndarray]:
+    """Prediction sets of each row at some coverages, calibrated without the rows of its fold.
+
+    Empty if the other folds lack a class, as those of the first block by time may.
+    """
+    labels, decisions = np.unique(data.y), folded(scores)
+    tested = np.isfinite(scores).all(axis=1)
+    found = {coverage: np.zeros(scores.shape, dtype=bool) for coverage in SET_COVERAGES}
+    for fold in range(data.partition.folds_per_repeat):
+        inside = tested & data.test_rows(fold)
+        outside = tested & ~inside
+        if len(np.unique(data.y[outside])) < len(labels):
+            return {}
+        sets = ServedSets.fit(scores[outside], data.y[outside], labels)
+        for coverage, contains in found.items():
+            contains[inside] = sets.contains(decisions[inside], coverage)
+    return found
+
+
+def _grouped(report: DatasetReport, params: Params, raw: pd.DataFrame) -> list[GroupedColumn]:
+    """What the winner does to the groups that the parameters ask about; nothing if it has no scores."""
+    columns = _grouped_columns(report.name, params, raw)
+    if report.winner not in report.scores:
+        return []
+    metric, classes = report.metric, classes_of(report.y, params.costs)
+    kinds = {"scores": report.scores, "probabilities": report.probabilities}
+    values = kinds.get(metric.needs, {}).get(str(report.winner))
+
+    def value(rows: np.ndarray) -> float | None:
+        y = report.y[rows]
+        if metric.needs == "classes":
+            return score_of_classes(metric.name, y, report.predicted[rows], classes)
+        if values is None or (metric.needs == "scores" and len(np.unique(y)) < 2):
+            return None
+        return metric.value(classes.encode(y), classes.of_positive(values[rows]))
+
+    unseen = Unseen(report.y, report.predicted, report.tested, value, report.positive)
+    recourse = report.examination.get("recourse")
+    return [groups.measure(column, groups.labels_of(raw[column]), unseen, recourse) for column in columns]
+
+
+def _grouped_columns(name: str, params: Params, raw: pd.DataFrame) -> list[str]:
+    """The columns that own_data.NAME.groups names."""
+    own = params.own_data.get(name)
+    if own is None:
+        return []
+    own_file.check_groups(own, [str(column) for column in raw.columns], name)
+    return own.grouped
 
 
 def _probabilities(scores: np.ndarray, data: TrainingData) -> np.ndarray | None:

@@ -13,9 +13,11 @@ import pandas as pd
 from ldep_pipeline.metrics.metric import ACCURACY, METRICS, TIMES, Metric
 from ldep_pipeline.report import comparison
 from ldep_pipeline.report import scores as score_tables
+from ldep_pipeline.report.groups import GroupedColumn
 from ldep_pipeline.report.scores import FoldScores, Scores
 
 COMPARED = METRICS | TIMES  # by what the models can be compared
+SET_COVERAGES = (0.8, 0.9, 0.95)
 MOST_PEERS = 3  # models that are drawn beside the winner
 
 
@@ -143,6 +145,11 @@ class DatasetReport:
     profile: Mapping[str, Any] | None = None
     example: Mapping[str, Any] = field(default_factory=dict)
     """A raw row, to try the served model with."""
+    sets: Mapping[str, Mapping[float, np.ndarray]] = field(default_factory=dict)
+    """{model: {coverage: one column per class}}: whether the set of each row has the class, with limits from the other
+    folds."""
+    grouped: Sequence[GroupedColumn] = ()
+    """The groups of the columns that own_data.NAME.groups names, and what the winner does to them."""
 
     @property
     def prefix(self) -> str:
@@ -253,17 +260,30 @@ class DatasetReport:
         return float(np.mean(gains)), score_tables.interval_of_mean(gains, self.test_share)
 
     @cached_property
+    def tested(self) -> np.ndarray:
+        """A mask of the rows for which the winner has scores."""
+        return np.isfinite(self.scores[str(self.winner)]).all(axis=1)
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """The class that the winner predicts for each row, at the threshold of its fold; it needs scores."""
+        scores, names = self.scores[str(self.winner)], np.array(list(self.classes))
+        if self.positive is None:
+            return names[np.where(self.tested[:, None], scores, 0.0).argmax(axis=1)]
+        thresholds = self.thresholds.get(str(self.winner), np.zeros(len(scores)))
+        return names[(scores[:, 1] - scores[:, 0] >= thresholds).astype(int)]
+
+    @property
+    def recourse_rows(self) -> int:
+        return len((self.examination.get("recourse") or {}).get("rows", ()))
+
+    @cached_property
     def confusion(self) -> np.ndarray | None:
         """Rows by true and predicted class, each at its threshold; None if the winner has no scores."""
         if self.winner not in self.scores:
             return None
-        scores, names = self.scores[str(self.winner)], list(self.classes)
-        tested = np.isfinite(scores).all(axis=1)
-        if self.positive is None:
-            predicted = scores[tested].argmax(axis=1)
-        else:
-            thresholds = self.thresholds.get(str(self.winner), np.zeros(len(tested)))
-            predicted = (scores[tested, 1] - scores[tested, 0] >= thresholds[tested]).astype(int)
+        names, tested = list(self.classes), self.tested
         counts = np.zeros((len(names), len(names)), dtype=int)
-        np.add.at(counts, (np.searchsorted(names, self.y[tested]), predicted), 1)
+        places = [np.searchsorted(names, labels[tested]) for labels in (self.y, self.predicted)]
+        np.add.at(counts, (places[0], places[1]), 1)
         return counts

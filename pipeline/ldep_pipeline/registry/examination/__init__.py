@@ -21,7 +21,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
+from ldep.answers import Limits, TableModel, answer_rows
+from ldep.estimators import FittedModelClassifier
+from ldep.table import TableEncoder
 from ldep_pipeline.common import progress
 from ldep_pipeline.common.digests import digest, file_digest
 from ldep_pipeline.common.errors import first_line
@@ -46,6 +50,7 @@ MOST_FOLDS = 10  # of the learning curve: with more, its fits would take longer 
 FEWEST_PER_CLASS = 3
 MOST_ROWS = {"shares": 400, "permutation": 2000}
 MOST_WORDS = 20  # that are listed
+MOST_RECOURSE, RECOURSE_SECONDS = 200, 60.0  # test rows from which the nearest other class is searched, together
 REPEATS, MOST_PREDICTIONS = 5, 250  # shuffles of each column, and of all columns together
 
 
@@ -70,7 +75,9 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
     fitted = table[(table["model"] == model) & (table["fold"] == fold)].iloc[0]
     task = trained.fits[model, fold]
     raw_digest, code = file_digest(paths.raw(dataset, folder)), room_digest(CODE)
-    key = digest("examination", task.key, fitted["settings"], params.metric, raw_digest, code)
+    own = params.own_data.get(dataset)
+    asked = ["recourse"] if own is not None and own.grouped else []
+    key = digest("examination", task.key, fitted["settings"], params.metric, raw_digest, code, *asked)
     record = trained.store.get(key)
     if record is None:
         if fitted["fit_seconds"] > NOTICEABLE:
@@ -81,14 +88,16 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
         raw, sources, threshold = read_raw(dataset, folder), encoder.source_columns, float(fitted["threshold"])
         subject = Subject(data, raw, sources, fold, params.metric, params.costs, texts, threshold)
         with progress.of_one_step(f"{dataset}: examining {model}"):
-            record = examine_fold(task, json.loads(fitted["settings"]), subject)
+            record = examine_fold(task, json.loads(fitted["settings"]), subject, encoder if asked else None)
             record |= _curve(trained, table[table["model"] == model], subject, record["problems"])
         trained.store.put(key, record)
     return record
 
 
-def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> dict[str, Any]:
-    """Fit the model as on the fold of the subject, and examine it on the test rows."""
+def examine_fold(
+    task: FitTask, settings: dict[str, Any], subject: Subject, encoder: TableEncoder | None = None
+) -> dict[str, Any]:
+    """Fit the model as on the fold of the subject, and examine it on the test rows; with the encoder also recourse."""
     with one_core(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # train has reported them for the same model
         # A class of the user's may raise anything. What cannot be computed is left out of the report, with the reason.
@@ -100,6 +109,8 @@ def examine_fold(task: FitTask, settings: dict[str, Any], subject: Subject) -> d
             "importance": ("importance of the columns", lambda: importance(pipe, subject, task.seed)),
             "rows": ("explained rows", lambda: explained_rows(pipe, subject)),
         }
+        if encoder is not None and isinstance(pipe[-1], FittedModelClassifier):
+            parts["recourse"] = ("recourse", lambda: recourse(pipe, encoder, subject))
         record: dict[str, Any] = {"problems": []}
         for name, (title, compute) in parts.items():
             try:
@@ -215,6 +226,24 @@ def _losses(pipe: Any, subject: Subject, rows: np.ndarray, seed: int) -> dict[st
             METRICS[subject.metric].gain(whole, float(np.mean(known))) if known and whole is not None else 0.0
         )
     return losses
+
+
+def recourse(pipe: Any, encoder: TableEncoder, subject: Subject) -> dict[str, Any]:
+    """The distance from some test rows to the nearest row of another class, in raw columns; None if there is none.
+
+    Where the time limit ends a search, the distance is that of the nearest row that was found.
+    """
+    rows = _sample(subject.test, MOST_RECOURSE)
+    frame = subject.raw.iloc[rows]
+    model = TableModel(Pipeline([("encode", encoder), *pipe.steps]), subject.threshold)
+    found = answer_rows(model, frame, encoder.read(frame)[0], Limits(), RECOURSE_SECONDS)
+    distances = [float(answer.distance) for answer in found]
+    return {
+        "rows": rows.tolist(),
+        "predicted": [str(answer.before) for answer in found],
+        "distance": [distance if np.isfinite(distance) else None for distance in distances],
+        "proven": sum(answer.proven for answer in found),
+    }
 
 
 def _sample(rows: np.ndarray, most: int) -> np.ndarray:

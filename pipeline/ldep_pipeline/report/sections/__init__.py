@@ -8,7 +8,7 @@ from ldep_pipeline.report import labels, page
 from ldep_pipeline.report.page import FilledSection, Page
 from ldep_pipeline.report.report_data import DatasetReport, ReportData
 from ldep_pipeline.report.sections import data as about_data
-from ldep_pipeline.report.sections import leaderboard, summary, table1, winner
+from ldep_pipeline.report.sections import leaderboard, subsets, summary, table1, winner
 
 SECTIONS = (
     summary.of_catalogue,
@@ -26,6 +26,8 @@ SECTIONS = (
     leaderboard.training,
     winner.curves,
     winner.errors,
+    subsets.prediction_sets,
+    subsets.of_groups,
     winner.looks_at,
     about_data.registry,
     about_data.datasets,

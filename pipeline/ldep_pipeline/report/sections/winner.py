@@ -277,7 +277,10 @@ def limits(report: DatasetReport) -> list[str]:
         "A category that training did not contain counts as missing, and numbers outside the range of the training "
         "rows are extrapolated.",
         "Importance and explanations say what the model does, not what causes the outcome.",
-        "Fairness was not examined. If decisions affect people, compare the errors between groups first.",
+        "The section on groups shows differences between them, and not what causes them: a fair model needs more."
+        if report.grouped
+        else "Fairness was not examined. If decisions affect people, compare groups first: `own_data."
+        f"{report.name}.groups` names their columns.",
     ]
     return sentences
 
