@@ -37,7 +37,7 @@ from ldep.training import Samples
 JOBS = 2
 COVERAGES = (0.8, 0.9, 0.95)
 MOST_TRAINED, MOST_TESTED = 300, 1000
-SPLITS, MAPIE_SPLITS = 20, 1
+SPLITS, MAPIE_SPLITS = 15, 1
 MANY_FEATURES = 200  # a data set with more of them has the splits of MAPIE only
 HELD_OUT = 0.25  # of the rows, for the calibration of a split
 SMALLEST, LARGEST = 150, 12_000  # rows and cells of a problem of the collection
