@@ -9,7 +9,7 @@ programs, is a certificate. `verify.py` checks it in exact arithmetic with the s
 from ldep._utils import belong_to
 from ldep.prove._cases import Subject, Verdict
 from ldep.prove._certificate import write
-from ldep.prove._difference import Difference, Disagreement, Extreme, difference
+from ldep.prove._difference import Difference, Disagreement, Extreme, Nearest, difference
 from ldep.prove._promises import KINDS, check_promise, promise
 from ldep.prove._space import Column, Space
 
@@ -19,6 +19,7 @@ __all__ = [
     "Difference",
     "Disagreement",
     "Extreme",
+    "Nearest",
     "Space",
     "Subject",
     "Verdict",
@@ -28,4 +29,4 @@ __all__ = [
     "write",
 ]
 
-belong_to(__name__, Column, Difference, Disagreement, Extreme, Space, Subject, Verdict)
+belong_to(__name__, Column, Difference, Disagreement, Extreme, Nearest, Space, Subject, Verdict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,9 @@ from ldep.prove._space import Rows, Space
 
 # A largest difference is found up to this share of the range of differences.
 TOLERANCE = 1e-6
+# A nearest disagreement is searched up to this many standard deviations, and found to this share of its distance.
+FARTHEST = 10.0
+NEAR = 0.02
 
 
 @dataclass
@@ -56,6 +59,27 @@ class Disagreement:
 
 
 @dataclass
+class Nearest:
+    """How far a row is from a disagreement of the two models.
+
+    Every number of the row may change by at most the same multiple of its standard deviation; all else stays.
+
+    Attributes
+    ----------
+    distance : float
+        The multiple with which `row` was found; infinite if there is no such row.
+    bound : float
+        Within this multiple there is no disagreement.
+    row : dict or None
+        The raw cells of the row on which they disagree.
+    """
+
+    distance: float
+    bound: float
+    row: dict[str, Any] | None
+
+
+@dataclass
 class Difference:
     """Where two models differ, within the ranges of the training rows.
 
@@ -66,6 +90,8 @@ class Difference:
         there is one pair for each class.
     disagreements : list of Disagreement
         For each pair of classes.
+    nearest : list of Nearest
+        For each typical row.
     certificate : dict
         The evidence of the bounds.
     """
@@ -73,6 +99,7 @@ class Difference:
     names: list[str]
     extremes: list[Extreme] = field(default_factory=list)
     disagreements: list[Disagreement] = field(default_factory=list)
+    nearest: list[Nearest] = field(default_factory=list)
     certificate: dict[str, Any] = field(default_factory=dict)
 
 
@@ -80,7 +107,7 @@ class Comparison:
     """Two models on the same rows, as a question."""
 
     def __init__(self, first: Any, second: Any, X: Any, where: Mapping[str, Any] | None = None):
-        models = (first, second)
+        self.models = models = (first, second)
         self.fitted, self.classes = [_fitted(model) for model in models], _same_classes(models)
         if all(isinstance(model, TableModel) for model in models):
             space = Space.of_tables([model.raw for model in models], X)
@@ -100,8 +127,49 @@ class Comparison:
         self.problem = self.question.problem()
         self.claims: list[dict[str, Any]] = []
 
-    def search(self, conditions: list[dict[str, Any]], deadline: Deadline) -> Search:
-        return Search(self.problem, {"conditions": conditions, "ranges": []}, deadline)
+    def search(self, conditions: list[dict[str, Any]], deadline: Deadline, ranges: Sequence[Any] = ()) -> Search:
+        return Search(self.problem, {"conditions": conditions, "ranges": list(ranges)}, deadline)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """A class under the first model, and another one under the second."""
+        n = len(self.classes)
+        return [(k, other) for k in range(n) for other in range(n) if other != k]
+
+    def disagrees(self, pair: tuple[int, int], deadline: Deadline, ranges: Sequence[Any] = ()) -> Search:
+        """Whether some row has one class under the first model and the other one under the second."""
+        n = len(self.classes)
+        search = self.search([*wins(0, pair[0], n), *wins(1, pair[1], n)], deadline, ranges)
+        search.decide(MARGIN)
+        return search
+
+    def points(self, X: Any) -> np.ndarray:
+        """Rows as points of the inputs."""
+        features = [_features(model, X) for model in self.models]
+        return self.space.points(features)
+
+    def nearest(self, point: np.ndarray, spreads: np.ndarray, deadline: Deadline) -> Nearest:
+        """How far a point is from a disagreement, by halving."""
+        bound, best = 0.0, Nearest(np.inf, 0.0, None)
+        reach = FARTHEST
+        while deadline.left > 0 and (best.row is None or best.distance - bound > NEAR * best.distance):
+            searches = []
+            for pair in self.pairs():
+                searches.append(self.disagrees(pair, deadline, self.space.around(point, reach, spreads)))
+                if searches[-1].above:
+                    break
+            found = searches[-1]
+            if found.above and found.x is not None:
+                moved = np.abs(found.x - point)[spreads > 0] / spreads[spreads > 0]
+                best = Nearest(min(float(moved.max()), reach), bound, self.rows.cells(0, found.x))
+            elif all(search.excluded for search in searches):
+                bound = reach
+                if best.row is None:
+                    break
+            else:
+                break
+            reach = (bound + best.distance) / 2.0
+        best.bound = bound
+        return best
 
     def keep(self, text: str, search: Search) -> float:
         """Keep the proof of a bound, and return the bound."""
@@ -121,6 +189,14 @@ class Comparison:
         return first, second
 
 
+def _features(model: Any, X: Any) -> np.ndarray:
+    """The features of rows, before scaling."""
+    if not isinstance(model, TableModel):
+        return rows_of(model, X)
+    features = model.encoder.transform(X)
+    return np.where(np.isnan(features), model.raw.fill, features)
+
+
 def _fitted(model: Any) -> FittedModel:
     fitted = model.fitted if isinstance(model, TableModel) else fitted_or_missing(model)
     check_votes(fitted)
@@ -134,7 +210,15 @@ def _same_classes(models: tuple[Any, Any]) -> list[str]:
     return first
 
 
-def difference(first: Any, second: Any, X: Any, *, where: Mapping[str, Any] | None = None, seconds: float = 60.0):
+def difference(
+    first: Any,
+    second: Any,
+    X: Any,
+    *,
+    where: Mapping[str, Any] | None = None,
+    typical: Any = None,
+    seconds: float = 60.0,
+) -> Difference:
     """Find the largest differences of the decision values of two models, and rows on which their classes differ.
 
     Parameters
@@ -145,6 +229,8 @@ def difference(first: Any, second: Any, X: Any, *, where: Mapping[str, Any] | No
         Training rows, whose ranges are searched: raw ones for a TableModel.
     where : dict, default=None
         Smaller ranges of columns: two numbers, or a list of values.
+    typical : data frame or array-like, default=None
+        Rows of which the nearest disagreements are wanted.
     seconds : float, default=60
         The time limit.
 
@@ -156,7 +242,8 @@ def difference(first: Any, second: Any, X: Any, *, where: Mapping[str, Any] | No
     comparison = Comparison(first, second, X, where)
     n = len(comparison.classes)
     compared = [1] if n == 2 else list(range(n))
-    left, deadline = 2 * len(compared) + n * (n - 1), Deadline.after(seconds)
+    points = np.zeros((0, 0)) if typical is None else comparison.points(typical)
+    left, deadline = 2 * len(compared) + n * (n - 1) + len(points), Deadline.after(seconds)
     found = Difference(comparison.space.names)
     for label in compared:
         for sign in (1.0, -1.0):
@@ -169,16 +256,18 @@ def difference(first: Any, second: Any, X: Any, *, where: Mapping[str, Any] | No
             if search.x is not None:
                 row = comparison.rows.cells(0, search.x)
                 found.extremes.append(Extreme(search.best, bound, row, comparison.values(search, label)))
-    for k in range(n):
-        for other in [label for label in range(n) if label != k]:
-            search = comparison.search([*wins(0, k, n), *wins(1, other, n)], _part(deadline, left))
-            search.decide(MARGIN)
-            left -= 1
-            at = comparison.rows.cells(0, search.x) if search.above and search.x is not None else None
-            if search.excluded:
-                comparison.keep(f"never {comparison.classes[k]} and then {comparison.classes[other]}", search)
-            decided = search.above or search.excluded
-            found.disagreements.append(Disagreement((comparison.classes[k], comparison.classes[other]), at, decided))
+    for k, other in comparison.pairs():
+        search = comparison.disagrees((k, other), _part(deadline, left))
+        left -= 1
+        names = comparison.classes[k], comparison.classes[other]
+        at = comparison.rows.cells(0, search.x) if search.above and search.x is not None else None
+        if search.excluded:
+            comparison.keep(f"never {names[0]} and then {names[1]}", search)
+        found.disagreements.append(Disagreement(names, at, search.above or search.excluded))
+    spreads = comparison.points(X).std(axis=0)
+    for point in points:
+        found.nearest.append(comparison.nearest(point, spreads, _part(deadline, left)))
+        left -= 1
     found.certificate = comparison.certificate()
     return found
 
@@ -199,10 +288,9 @@ def agree(first: Any, second: Any, X: Any, content: dict[str, Any], deadline: De
     n, shown = len(comparison.classes), version or "the other model"
     questions = []
     if within is None:
-        for k in range(n):
-            for other in [label for label in range(n) if label != k]:
-                text = f"a row is {comparison.classes[k]} here and {comparison.classes[other]} under {shown}"
-                questions.append((text, [*wins(0, k, n), *wins(1, other, n)]))
+        for k, other in comparison.pairs():
+            text = f"a row is {comparison.classes[k]} here and {comparison.classes[other]} under {shown}"
+            questions.append((text, [*wins(0, k, n), *wins(1, other, n)]))
     else:
         for label in [1] if n == 2 else range(n):
             for sign in (1.0, -1.0):

@@ -41,8 +41,9 @@ class Column:
         For each model the features that come from it.
     table : ndarray of shape (n_labels, n_features)
         What the values are as features, those of all models side by side.
-    fill : float or None
-        For numbers that may be missing and have a second feature that marks this: what fills the first one.
+    fill : list of float or None
+        For numbers of which being missing is one more value: for each model what then fills the first feature. A second
+        feature, if there is one, marks it.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Column:
     labels: list[str] | None = None
     features: list[list[int]] = field(default_factory=list)
     table: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    fill: float | None = None
+    fill: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Space:
             gaps = bool(np.isnan(X[:, j]).any())
             if gaps and len(models) > 1:
                 raise ValueError(f"'{name}' has missing values, on which two models are not compared.")
-            fill = float(models[0].members[0].center[j]) if gaps else None
+            fill = [float(models[0].members[0].center[j])] if gaps else None
             columns.append(_of_numbers(name, X[:, j], own, fill))
         sizes = [len(names) + len(marks) for marks in marked]
         return cls(columns, [Scaling(np.zeros(size), np.ones(size)) for size in sizes])
@@ -129,6 +130,32 @@ class Space:
         changed = {name: _limited(self.column(name), limits) for name, limits in where.items()}
         return Space([changed.get(column.name, column) for column in self.columns], self.scalings)
 
+    def points(self, features: Sequence[np.ndarray]) -> np.ndarray:
+        """Rows as points of the inputs of one row, from the features that each model makes of them, before scaling."""
+        parts = []
+        for column in self.columns:
+            blocks = [rows[:, own] for rows, own in zip(features, column.features) if own]
+            if column.labels is not None:
+                parts.append(np.hstack(blocks))
+            else:
+                parts.append(blocks[0][:, :1])
+                if column.fill is not None:
+                    marks = [block[:, 1:2] for block in blocks if block.shape[1] > 1]
+                    parts.append(marks[0] if marks else np.zeros((len(blocks[0]), 1)))
+        return np.hstack(parts)
+
+    def around(self, point: np.ndarray, reach: float, spreads: np.ndarray) -> list[list[float]]:
+        """Ranges of the inputs around a point: each number moves by its reach, and all else stays."""
+        ranges, place = [], 0
+        for column in self.columns:
+            width = column.table.shape[1] if column.labels is not None else 1 + (column.fill is not None)
+            for k in range(width):
+                at = float(point[place])
+                moves = reach * float(spreads[place]) if column.labels is None and k == 0 else SAME * (1.0 + abs(at))
+                ranges.append([place, at - moves, at + moves])
+                place += 1
+        return ranges
+
 
 def _limited(column: Column, limits: Any) -> Column:
     values = list(limits) if isinstance(limits, (list, tuple)) else [limits]
@@ -154,7 +181,7 @@ def _limited(column: Column, limits: Any) -> Column:
     return Column(column.name, low, high, column.grid, None, column.features, column.table, None)
 
 
-def _of_numbers(name: str, values: np.ndarray, features: list[list[int]], fill: float | None) -> Column:
+def _of_numbers(name: str, values: np.ndarray, features: list[list[int]], fill: list[float] | None) -> Column:
     """A column with the range of these numbers. Whole numbers stay whole, and two different ones stay the only ones."""
     known = values[~np.isnan(values)]
     if not len(known):
@@ -182,10 +209,9 @@ def _raw_column(name: str, raws: Sequence[RawColumns], frame: pd.DataFrame) -> C
     known = first.fitted.codes(cells)
     missing = np.isnan(known if known.ndim == 1 else known.sum(axis=1))
     if first.fitted.kind == "numeric":
-        marked = missing.any() and any(len(own) > 1 for own in features)
-        if marked and len(raws) > 1:
-            raise ValueError(f"'{name}' has missing values with a mark, which two models cannot be compared on.")
-        fill = float(raws[0].fill[features[0][0]]) if marked else None
+        fill = None
+        if missing.any() and (len(raws) > 1 or len(features[0]) > 1):
+            fill = [float(raw.fill[own[0]]) if own else np.nan for raw, own in zip(raws, features)]
         return _of_numbers(name, known, features, fill)
     tables, labels = [], []
     if first.fitted.categories is not None:
@@ -217,6 +243,11 @@ def _raw_column(name: str, raws: Sequence[RawColumns], frame: pd.DataFrame) -> C
                   table=np.hstack(tables))  # fmt: skip
 
 
+def _first(fill: list[float]) -> float:
+    """What fills a missing number for the first model that has the column."""
+    return next(value for value in fill if not np.isnan(value))
+
+
 class Rows:
     """One row or several rows of a space as inputs of a question."""
 
@@ -242,10 +273,11 @@ class Rows:
             if column.fill is None:
                 return [inputs.add(label, column.low, column.high, column.grid)]
             # A missing number is its fill, with the mark 1: low (1 - m) + fill m <= x <= high (1 - m) + fill m.
-            value = inputs.add(label, min(column.low, column.fill), max(column.high, column.fill))
+            fill = _first(column.fill)
+            value = inputs.add(label, min(column.low, fill), max(column.high, fill))
             mark = inputs.add(f"{label} is missing", 0.0, 1.0, (0.0, 1.0))
-            inputs.rows.append(([(value, 1.0), (mark, column.high - column.fill)], column.high))
-            inputs.rows.append(([(value, -1.0), (mark, column.fill - column.low)], -column.low))
+            inputs.rows.append(([(value, 1.0), (mark, column.high - fill)], column.high))
+            inputs.rows.append(([(value, -1.0), (mark, fill - column.low)], -column.low))
             return [value, mark]
         width = column.table.shape[1]
         places = [inputs.add(f"{label} [{k}]", column.table[:, k].min(), column.table[:, k].max())
@@ -264,6 +296,8 @@ class Rows:
                 terms = []
                 if column.labels is not None or k < len(self.places[row][column.name]):
                     terms = [(self.places[row][column.name][before + k], 1.0)]
+                if k == 0 and column.fill is not None and column.fill[model] != _first(column.fill):
+                    terms.append((self.places[row][column.name][1], column.fill[model] - _first(column.fill)))
                 if moved is not None and moved[0] == column.name and k == 0:
                     terms.append((moved[1], 1.0))
                 made[number] = feature(terms, -scaling.mean[number], scaling.scale[number])

@@ -55,6 +55,7 @@ OTHER_COMMANDS = (
         "verify",
         "prove that a registered ℓ-DEP keeps the promises of its data set, or show a row that breaks one",
     ),
+    Command("diff", "diff", "show where two versions of a model differ, with proven largest differences"),
     Command("history", "history", "list what was registered, promoted and rolled back, when, by whom and why"),
     Command("rollback", "history", "make an earlier version of a registered model the champion again"),
     Command("keys", "keys", "show, rotate, revoke or trust the keys that sign registered models"),

@@ -43,3 +43,20 @@ def test_a_model_agrees_with_itself_and_not_with_another():
     verdict = promise(first, X, other=second, agree_with={"within": 0.5})
     row = [list(verdict.rows[0].values())]
     assert abs(first.decision_function(row) - second.decision_function(row))[0] > 0.5
+
+
+def test_the_nearest_disagreement_of_a_row_is_bracketed():
+    rng = np.random.default_rng(0)
+    first, second = (Stated(random_model(rng, 4, 3)) for _ in range(2))
+    X = rng.uniform(-1.0, 1.0, (50, 4))
+    agreed = first.numbers([dict(enumerate(x)) for x in X]) == second.numbers([dict(enumerate(x)) for x in X])
+    X = np.vstack([X[agreed], X[~agreed]])
+    (near,) = difference(first, second, X, typical=X[:1]).nearest
+    assert near.row is not None
+    spreads, z = X.std(axis=0), np.array(list(near.row.values()))
+    assert (first.numbers([near.row]) != second.numbers([near.row])).all()
+    assert np.abs((z - X[0]) / spreads).max() == pytest.approx(near.distance)
+    assert near.distance - 0.03 * near.distance <= near.bound <= near.distance
+    around = X[0] + np.random.default_rng(0).uniform(-1.0, 1.0, (100_000, 4)) * spreads * near.bound
+    inside = around[((around >= X.min(axis=0)) & (around <= X.max(axis=0))).all(axis=1)]
+    assert ((first.decision_function(inside) >= 0) == (second.decision_function(inside) >= 0)).all()
