@@ -68,11 +68,13 @@ def _recorded() -> dict[str, str]:
     """The checksum of each file of data/decides with which a stage has run, from dvc.lock."""
     found: dict[str, str] = {}
     lock = read_yaml(LOCK)
-    stages = lock.get("stages") if isinstance(lock, dict) else None
-    for entry in (stages or {}).values():
-        for needed in entry.get("deps", []):
-            if str(needed["path"]).startswith(f"{paths.DECIDES}/"):
-                found |= _files_of(Path(needed["path"]), str(needed["md5"]))
+    try:
+        for entry in lock["stages"].values():
+            for needed in entry.get("deps", []):
+                if needed["path"].startswith(f"{paths.DECIDES}/"):
+                    found |= _files_of(Path(needed["path"]), needed["md5"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UserError(f"{LOCK} is not as DVC writes it; `git checkout {LOCK}` restores it.") from None
     return found
 
 

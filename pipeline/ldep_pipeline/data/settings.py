@@ -181,5 +181,6 @@ class OwnData(DataSection):
     def reading(self) -> dict[str, Any]:
         """All that decides which rows `fetch` reads from the file."""
         counts = {"folds", "seed", "repeats"}
-        included = {*OwnData.model_fields} - {"groups", "promises"}
+        others = {"groups", "promises", *([] if self.split_column else ["split"])}
+        included = {*OwnData.model_fields} - others
         return self.model_dump(include=included, exclude={"split": counts}, exclude_defaults=True)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ldep_pipeline.common.digests import digest, file_digest, meaning
-from ldep_pipeline.common.files import write_text
+from ldep_pipeline.common.digests import digest, file_digest, meaning, seal, unseal
 
 LIBRARY, APPLICATION = OWN = ("ldep", "ldep_pipeline")  # their top-level modules import everything, and decide nothing
+SEALED = "code"
 
 
 class Module(NamedTuple):
@@ -33,8 +32,9 @@ class CodeGraph:
     def __init__(self, known: Path | None = None) -> None:
         self.folders = {name: package_folder(name) for name in OWN}
         self._modules: dict[str, Module] = {}
-        self._known, self._parsed = known, _read(known)
-        self._before = len(self._parsed)
+        self._known, self._remembered = known, _read(known)
+        self._on_disk = set(self._remembered)
+        self._parsed: dict[str, Any] = {}
 
     def closure(self, roots: Iterable[str], without: Iterable[str], inherited: Mapping[str, Iterable[str]]) -> set[str]:
         """The modules that some modules import, directly or not, and themselves.
@@ -88,9 +88,9 @@ class CodeGraph:
         return {room: digest(content)[:16] for room, content in sorted(parts.items())}
 
     def remember(self) -> None:
-        """Write what was parsed, for the next time."""
-        if self._known is not None and len(self._parsed) > self._before:
-            write_text(self._known, json.dumps(self._parsed))
+        """Write what was asked for, for the next time; what an older version of the code was is forgotten."""
+        if self._known is not None and set(self._parsed) != self._on_disk:
+            seal(self._known, SEALED, self._parsed, {})
 
     def _module_of(self, target: str) -> str | None:
         """The module that an imported name is, or is in; None for another package."""
@@ -108,9 +108,10 @@ class CodeGraph:
             path = self._path(name)
             content = path.read_bytes()
             key = hashlib.sha256(name.encode() + content).hexdigest()
-            if key not in self._parsed:
+            if key not in self._remembered:
                 imports = _imports(ast.parse(content), name, path.name == "__init__.py")
-                self._parsed[key] = Module(meaning(content), sorted({*imports}))
+                self._remembered[key] = Module(meaning(content), sorted({*imports}))
+            self._parsed[key] = self._remembered[key]
             found = Module(*self._parsed[key])
             if "*" in found.imports:  # it finds the modules beside it at run time
                 beside = sorted(self.modules_in(name) - {name})
@@ -162,11 +163,6 @@ def _is_type_checking(test: ast.expr) -> bool:
 def _read(known: Path | None) -> dict[str, Any]:
     """What was remembered; a damaged file counts as none."""
     try:
-        found = json.loads(known.read_text(encoding="utf-8")) if known is not None else {}
+        return unseal(known, SEALED)[0] if known is not None else {}
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and all(_is_module(entry) for entry in found.values()) else {}
-
-
-def _is_module(entry: Any) -> bool:
-    return isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)

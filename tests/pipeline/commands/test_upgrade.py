@@ -95,6 +95,13 @@ def test_it_shows_the_changelog_since_the_version_of_the_project(project, capsys
     assert "## [0.1.0]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("text", ["[]", "stages: 3", "stages: {train: {deps: [{path: 3}]}}", "stages: {a: null}"])
+def test_a_damaged_lock_is_named(project, capsys, text):
+    Path("dvc.lock").write_text(text)
+    assert main(["upgrade"]) == 1
+    assert "dvc.lock is not as DVC writes it" in capsys.readouterr().err
+
+
 def test_where_nothing_was_computed_it_says_so(project, capsys):
     Path("dvc.lock").unlink()
     assert main(["upgrade"]) == 1

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ldep_pipeline.common.errors import UserError
@@ -188,3 +189,14 @@ def test_a_damaged_record_of_another_stage_is_named(tmp_path, file, content):
     with pytest.raises(UserError, match=f"{file} cannot be read"):
         report.run(params.datasets, params, tmp_path)
     assert not (tmp_path / "report").exists()
+
+
+def test_means_of_data_sets_with_one_metric_are_flat_and_of_several_stand_under_their_metric():
+    rows = [("a", "accuracy", 0.8), ("a", "f1", 0.5), ("b", "accuracy", 0.6), ("b", "f1", 0.7), ("c", "f1", 0.9)]
+    table = pd.DataFrame([(name, "svc", metric, value) for name, metric, value in rows])
+    table.columns = ["dataset", "model", "metric", "value"]
+    assert report.means(table, {"a": "accuracy", "b": "accuracy"}) == {"svc": 0.7}
+    assert report.means(table, {"a": "accuracy", "b": "f1", "c": "f1"}) == {
+        "accuracy": {"svc": 0.8},
+        "f1": {"svc": 0.8},
+    }
