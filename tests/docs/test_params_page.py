@@ -29,7 +29,7 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
         name = field.alias or field_name
         default = "required" if field.is_required() else field.get_default(call_default_factory=True)
         inner = section(field.annotation)
-        if inner is None or name in PLACEHOLDERS or default in (None, "required"):
+        if inner is None or name in PLACEHOLDERS or default in (None, "required", []):
             yield prefix + name, default
         if inner is not None and not (prefix.startswith("own_data") and inner in SECTIONS):
             yield from keys(inner, f"{prefix}{name}." + (f"{PLACEHOLDERS[name]}." if name in PLACEHOLDERS else ""))
