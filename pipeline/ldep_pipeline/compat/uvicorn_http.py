@@ -1,8 +1,9 @@
 """What uvicorn's HTTP server lacks: a time limit for the head of a request, and an end without a traceback.
 
 Reason: uvicorn waits for ever for a request whose headers arrive byte by byte. And if a chunk of a body is malformed,
-it answers 400 while the application is still reading; the application's own answer then ends in a traceback.
-Version: uvicorn 0.54, whose protocol classes are not documented. The class can be chosen by the option `http`.
+it answers 400 while the application is still reading; the application's own answer then ends in a traceback. Its
+supervisor keeps its end of the socket while the workers end, so that clients connect and get no answer.
+Version: uvicorn 0.54, whose protocol and supervisor classes are not documented. The class can be chosen by the option `http`.
 Contract: tests/pipeline/compat/test_uvicorn_http.py has a server of this class on a port.
 """
 
