@@ -3,7 +3,8 @@
 Reason: uvicorn waits for ever for a request whose headers arrive byte by byte. And if a chunk of a body is malformed,
 it answers 400 while the application is still reading; the application's own answer then ends in a traceback. Its
 supervisor keeps its end of the socket while the workers end, so that clients connect and get no answer.
-Version: uvicorn 0.54, whose protocol and supervisor classes are not documented. The class can be chosen by the option `http`.
+Version: uvicorn 0.54, whose protocol and supervisor classes are not documented. The protocol can be chosen by the
+option `http`.
 Contract: tests/pipeline/compat/test_uvicorn_http.py has a server of this class on a port.
 """
 
