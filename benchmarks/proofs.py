@@ -19,8 +19,7 @@ from tqdm import tqdm
 from benchmarks.report import Report
 from ldep.explain import Deadline
 from ldep.model import FittedModel, Maxima, class_numbers, unfolded
-from ldep.prove import difference, promise, verify
-from ldep.prove._search import Search
+from ldep.prove import Search, difference, promise, verify
 from ldep.solvers import single_thread
 
 MODELS, PAIRS, CERTIFICATES = 200, 100, 1000

@@ -11,6 +11,7 @@ from ldep.prove._cases import Subject, Verdict
 from ldep.prove._certificate import write
 from ldep.prove._difference import Difference, Disagreement, Extreme, Nearest, difference
 from ldep.prove._promises import KINDS, check_promise, promise
+from ldep.prove._search import Search
 from ldep.prove._space import Column, Space
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Disagreement",
     "Extreme",
     "Nearest",
+    "Search",
     "Space",
     "Subject",
     "Verdict",
