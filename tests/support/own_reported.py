@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ldep_pipeline.metrics.metric import METRICS
+from ldep_pipeline.report.groups import Group, GroupedColumn, Recourse
 from ldep_pipeline.report.report_data import DatasetReport
 
 ACCURACY, LOG_LOSS = METRICS["accuracy"], METRICS["log_loss"]
@@ -98,6 +99,19 @@ def record(**fields: Any) -> dict[str, Any]:
             "rows": {"exact": True, "typical": [{**row, "truth": "<b>"}], "wrong": [row]},
         },
     } | fields
+
+
+def sets(n_classes: int = 2) -> dict[str, dict[float, np.ndarray]]:
+    """Prediction sets of the 300 rows of a report, by the ℓ-DEP."""
+    rng = np.random.default_rng(0)
+    return {"ldep": {coverage: rng.random((300, n_classes)) < coverage for coverage in (0.8, 0.9, 0.95)}}
+
+
+def grouped(n_classes: int = 2) -> GroupedColumn:
+    """A column with a group that has numbers, and one that has none."""
+    recourse = {"<a>": Recourse(1.25, (1.0, 1.5), 12)}
+    shares = (0.4, 0.3, (0.2, 0.4)) if n_classes == 2 else (None, None, None)
+    return GroupedColumn("<region>", [Group("<north>", 120, 0.9, (0.85, 0.95), *shares, recourse)], {"islands": 5})
 
 
 def _shares(n_classes: int) -> np.ndarray:

@@ -59,7 +59,13 @@ def check(text: str) -> None:
 @pytest.mark.parametrize("n_classes", [2, 3, 12])
 def test_a_complete_page(tmp_path, n_classes):
     report = own_reported.report(
-        VALUES, n_classes, record=own_reported.record(), profile=PROFILE, example={"size": 3, "colour": "it's"}
+        VALUES,
+        n_classes,
+        record=own_reported.record(),
+        profile=PROFILE,
+        example={"size": 3, "colour": "it's"},
+        sets=own_reported.sets(n_classes),
+        grouped=[own_reported.grouped(n_classes)],
     )
     text = render(report, tmp_path)
     check(text)

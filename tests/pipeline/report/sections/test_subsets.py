@@ -3,24 +3,10 @@
 import numpy as np
 
 from ldep_pipeline.report import sections
-from ldep_pipeline.report.groups import Group, GroupedColumn, Recourse
 from ldep_pipeline.report.sections import subsets
 from tests.support import own_reported
 
 VALUES = {"ldep": [0.9, 0.8, 0.85, 0.9, 0.88]}
-
-
-def grouped(**fields) -> GroupedColumn:
-    recourse = {"<a>": Recourse(1.25, (1.0, 1.5), 12)}
-    group = Group("<north>", 120, 0.9, (0.85, 0.95), 0.4, 0.3, (0.2, 0.4), recourse)
-    return GroupedColumn("<region>", [group], {"islands": 5}, **fields)
-
-
-def of_sets():
-    report = own_reported.report(VALUES)
-    rng = np.random.default_rng(0)
-    sets = {coverage: rng.random((300, 2)) < coverage for coverage in (0.8, 0.9, 0.95)}
-    return own_reported.report(VALUES, sets={"ldep": sets}), report
 
 
 def text(report) -> str:
@@ -29,7 +15,7 @@ def text(report) -> str:
 
 
 def test_sets_are_shown_by_class_with_an_interval():
-    report, without = of_sets()
+    report, without = own_reported.report(VALUES, sets=own_reported.sets()), own_reported.report(VALUES)
     table = subsets.sets_table(report)
     assert [row[0].text for row in table.all_rows] == ["is <a>", "is <b>", "all"]
     own = np.searchsorted(list(report.classes), report.y)
@@ -43,7 +29,7 @@ def test_sets_are_shown_by_class_with_an_interval():
 
 
 def test_groups_are_shown_and_those_with_few_rows_named():
-    report = own_reported.report(VALUES, grouped=[grouped()])
+    report = own_reported.report(VALUES, grouped=[own_reported.grouped()])
     cells = subsets.groups_table(report, report.grouped[0]).rows[0]
     assert [cell.text for cell in cells] == ["<north>", "120", "90.0 %", "40 %", "30 %", "1.25"]
     shown = text(report)
