@@ -35,7 +35,7 @@ TO ?= reports/paper
 # The stages call `ldep` and `dvc` by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup lint types imports test fault-test repro paper table1 paper-repeats publish serve serve-test scale-test ui ui-test \
+.PHONY: help setup lint types imports test lowest-test fault-test repro paper table1 paper-repeats publish serve serve-test scale-test ui ui-test \
   protocol bench docs wheel wheel-test lock audit clean
 
 help: ## list the targets
@@ -65,6 +65,12 @@ imports: $(READY) ## import-linter: which room may import which
 
 test: lint types imports ## all checks, and every test that is not marked slow
 	python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+lowest-test: ## the library's tests with the lowest versions of its dependencies that pyproject.toml allows (needs uv)
+	uv venv --quiet --clear --python "$$(tools/find-python $(if $(PYTHON),"$(PYTHON)",python3.11))" .venv-lowest
+	uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct \
+	  --editable ".[onnx,prove,table,test]" "matplotlib>=3.9" "skops>=0.11"
+	.venv-lowest/bin/python -m pytest tests/ldep
 
 fault-test: $(READY) ## the fault harness: kills, damaged files, hostile input, tables without a signal
 	python -m pytest -m fault --timeout 3600

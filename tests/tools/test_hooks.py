@@ -73,4 +73,5 @@ def test_ci_runs_every_supported_python():
     supported = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
     assert job["strategy"]["matrix"]["python"] == supported
     assert job["steps"][-1]["run"].endswith(" test")
+    assert workflow["jobs"]["lowest"]["steps"][-1]["run"].endswith(" lowest-test")
     assert project["requires-python"] == f">={supported[0]}"
