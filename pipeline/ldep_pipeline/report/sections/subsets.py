@@ -23,9 +23,9 @@ def prediction_sets(report: DatasetReport) -> Iterator[Block | None]:
     if table is not None:
         yield page.note(
             "Sets of classes with a chosen coverage: the share of rows whose class is in their set. They are measured "
-            "on unseen rows, with limits from the other folds. One class in the set: the model is sure. No class: even the "
-            f"likeliest class is less likely than for most rows. Sizes are those at {labels.percent(SHOWN)}. Ask the "
-            'served model with `"params": {"output": "set"}`.'
+            "on unseen rows, with limits from the other folds. One class in the set: the model is sure. No class: even "
+            "the likeliest class is less likely than for most rows. Sizes are those at "
+            f'{labels.percent(SHOWN)}. Ask the served model with `"params": {{"output": "set"}}`.'
         )
         yield page.table(table, "table-sets")
 
