@@ -216,7 +216,9 @@ def test_the_message_says_what_is_wrong(server):
     text = "width,größe (cm),grade,colour\n4x,1,2,red\n"
     assert refused(server, text.encode(), CSV) == "row 0, column 'width': '4x' is not a number."
     body = {"dataframe_records": [{**row, "colour": "red"}], "params": {"output": "all"}}
-    assert refused(server, body) == "params.output is 'all'; it must be one of label, scores, full, counterfactual."
+    assert (
+        refused(server, body) == "params.output is 'all'; it must be one of label, scores, full, set, counterfactual."
+    )
 
 
 def test_the_printed_curl_command_gets_an_explanation_that_says_something(server, registered_project):
