@@ -105,7 +105,7 @@ class _Growth:
         return float(self.clipped(ends)[column])
 
     def reach(self, start: np.ndarray, ends: np.ndarray, scale: np.ndarray, searches_left: int) -> float:
-        """Up to which distance no row between two others has a class that is avoided."""
+        """Up to which distance no row between two others has a class that is avoided, or violates a constraint."""
         frozen = start == ends
         if frozen.all():
             return 0.0
@@ -113,4 +113,18 @@ class _Growth:
         plain = Domain("l2", scale, frozen, low, high, np.zeros(len(start)), names=self.domain.names)
         seconds = max(self.deadline.left / searches_left, 1e-3)
         question = self.question._replace(domain=plain, time_limit=seconds)
-        return float(radii(question, start[None], self.avoided[None])[0]) * (1.0 - SAFE)
+        radius = float(radii(question, start[None], self.avoided[None])[0])
+        return min(radius * (1.0 - SAFE), self.allowed(start, ends, scale))
+
+    def allowed(self, start: np.ndarray, ends: np.ndarray, scale: np.ndarray) -> float:
+        """Up to which distance all rows between two others satisfy the linear constraints."""
+        linear = self.domain.linear
+        if linear is None:
+            return np.inf
+        moving = start != ends
+        way = np.where(moving, np.sign(ends - start), 0.0)
+        rise = np.maximum(linear.matrix * way, 0.0)[:, moving]
+        room = np.maximum(linear.limits - linear.matrix @ start, 0.0)
+        crossed = rise @ np.abs(ends - start)[moving] > room
+        slopes = np.linalg.norm(rise[crossed] * scale[moving], axis=1)
+        return float((room[crossed] / slopes).min(initial=np.inf))

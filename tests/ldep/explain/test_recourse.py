@@ -58,7 +58,7 @@ def test_the_distance_is_that_of_a_program_of_the_whole_problem(seed):
             continue
         program = program_of(asked.model.model_, domain, asked.x, target)
         expected = distance_by_highs(program, domain.norm)
-        answer = asked.model.counterfactual(asked.x[None], [label], time_limit=20.0, **asked.limits)
+        answer = asked.model.counterfactual(asked.x[None], [label], time_limit=100.0, **asked.limits)
         assert asked_distance(asked, answer) == pytest.approx(answer.distance[0])
         assert answer.optimal[0]
         assert answer.distance[0] == pytest.approx(expected, rel=1e-6, abs=1e-6)
@@ -170,7 +170,7 @@ def test_an_answer_has_the_probability_and_no_sampled_row_below_the_bound_has(ki
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(1, 3))
         before = model.predict(x)[0]
-        answer = model.counterfactual(x, probability=0.7, bounds=(-4, 4), time_limit=10.0)
+        answer = model.counterfactual(x, probability=0.7, bounds=(-4, 4), time_limit=60.0)
         found += int(np.isfinite(answer.distance[0]))
         if np.isfinite(answer.distance[0]):
             (probability,) = model.model_.probabilities(model.model_.decision(np.asarray(answer.rows)))
@@ -251,7 +251,7 @@ def test_every_row_of_a_box_flips_and_the_box_is_not_a_point(kind):
         model = makers[kind](seed, n_features=3)
         x = rows_of(seed, 1)
         before = model.predict(x)[0]
-        answer = model.counterfactual(x, box=True, bounds=(-4, 4), time_limit=5.0)
+        answer = model.counterfactual(x, box=True, bounds=(-4, 4), time_limit=60.0)
         if np.isinf(answer.distance[0]):
             continue
         low, high = answer.low[0], answer.high[0]
@@ -260,3 +260,12 @@ def test_every_row_of_a_box_flips_and_the_box_is_not_a_point(kind):
         corners = np.array(list(itertools.product(*zip(low, high))))
         assert (model.predict(np.vstack([Z, corners])) != before).all()
     assert grown >= 2
+
+
+def test_every_row_of_a_box_satisfies_the_constraints():
+    answer = SUM.counterfactual([[0.0, 0.0]], box=True, bounds=(-9, 9), constraints=["x0 + 2 * x1 <= 4"])
+    low, high = answer.low[0], answer.high[0]
+    corners = np.array(list(itertools.product(*zip(low, high))))
+    assert (high > low).all()
+    assert (corners @ [1.0, 2.0]).max() <= 4.0
+    assert (SUM.predict(corners) == "yes").all()
