@@ -33,6 +33,7 @@ BENCHMARKS = {
     "estimators": "accuracy, time and probabilities with defaults, compared with eight others (half an hour)",
     "exact": "exact answers: counterfactuals, certificates, attributions (10 minutes)",
     "proofs": "promises on 400 generated models, differences of 100 pairs, 2,000 certificates (10 minutes)",
+    "recourse": "answers under constraints, compared with HiGHS, SCIP, treecf and DiCE (half an hour)",
     "encoding": "encoding of own data compared with ordinal codes on ten tables with nominal columns (3 minutes)",
     "texts": "columns of prose compared with TF-IDF and logistic regression on nine tables (2 minutes)",
     "sets": "coverage and size of prediction sets beside MAPIE's; attacks within a radius (10 minutes)",

@@ -149,8 +149,12 @@ def _shares(program: Program, scores: list[Terms]) -> list[int]:
     return votes
 
 
+# The status of scipy for a program without any solution.
+INFEASIBLE = 2
+
+
 def distance_by_highs(program: Program, norm: str) -> float:
-    """The least distance in L1 or Linf; infinite if there is no such row."""
+    """The least distance in L1 or Linf; infinite if there is no such row, NaN if HiGHS fails."""
     cost = dict.fromkeys(program.changes, 1.0)
     if norm == "linf":
         most = program.variable(0.0, max(program.high[v] for v in program.changes))
@@ -169,8 +173,7 @@ def distance_by_highs(program: Program, norm: str) -> float:
     low, high, whole = np.array(program.low), np.array(program.high), np.array(program.whole)
     done = milp(c, constraints=rows, bounds=Bounds(low, high), integrality=whole, options={"mip_rel_gap": 1e-9})
     if done.x is None:
-        assert done.status == 2, done.message
-        return np.inf
+        return np.inf if done.status == INFEASIBLE else np.nan
     # HiGHS allows integers to be off by 1e-6. With them fixed a linear program remains.
     fixed = np.where(whole == 1, np.rint(done.x), np.nan)
     low, high = np.where(whole == 1, fixed, low), np.where(whole == 1, fixed, high)

@@ -7,6 +7,7 @@ import json
 import logging
 import math
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from markupsafe import Markup
 
 from ldep.export import Column, Feature, NotExportable, Program, check_no_text
 from ldep.model import OPEN_VOTES
+from ldep.table import Range
 from ldep_pipeline.commands import CommandLine, add_model_address
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.common.files import write_text
@@ -52,7 +54,7 @@ def run(uri: str, target: Path, root: Path = Path()) -> None:
         check_no_text(program)
     except NotExportable as error:
         raise UserError(f"{uri} cannot be explored: {error}") from None
-    text = page(program, uri, rule_sheet(served))
+    text = page(program, uri, rule_sheet(served), served.encoder.ranges_)
     write_text(target, text)
     log.info("%s: %.0f kB. Open it in a browser.", target, len(text.encode()) / 1000)
 
@@ -65,9 +67,9 @@ def rule_sheet(served: ServedModel) -> str | None:
     return text if len(text) <= LONGEST_SHEET else None
 
 
-def page(program: Program, title: str, rules: str | None = None) -> str:
-    """Return the page, with nothing to load from elsewhere."""
-    numbers = as_json(program)
+def page(program: Program, title: str, rules: str | None = None, ranges: Mapping[str, Range] | None = None) -> str:
+    """Return the page, with nothing to load from elsewhere. `ranges` has what the training rows hold."""
+    numbers = as_json(program, ranges or {})
     environment = jinja2.Environment(autoescape=True)
     template = environment.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
     members = len(program.weights)
@@ -83,13 +85,19 @@ def page(program: Program, title: str, rules: str | None = None) -> str:
     )
 
 
-def as_json(program: Program) -> dict[str, Any]:
+def as_json(program: Program, ranges: Mapping[str, Range]) -> dict[str, Any]:
     """Return the program as plain values, with what the controls of the page need; large arrays are base64."""
     bits = 64 if 8 * program.slopes.size <= LARGEST_EXACT else 32
     columns = []
     for place, column in enumerate(program.columns):
         features = [feature for feature in program.features if feature.column == place]
-        columns.append({"name": column.name, "read": column.read, "categories": None, **_control(column, features)})
+        known = ranges.get(column.name) if column.read == "number" else None
+        within = {
+            "range": None if known is None else [known.least, known.largest],
+            "grid": known.step if known else 0.0,
+        }
+        shown = {"name": column.name, "read": column.read, "categories": None, **within, **_control(column, features)}
+        columns.append(shown)
     content = {**program.to_json(), "columns": columns, "openVotes": OPEN_VOTES, "bits": bits}
     del content["reading"]  # a control has numbers and choices
     return content | {name: _base64(getattr(program, name), bits) for name in PACKED}

@@ -182,7 +182,8 @@ def test_choices_change_as_in_python(encode, tmp_path):
     _, rows = codes(served, 9, 30, shape)
     seen = in_browser(explore.page(program(served), "random"), rows, tmp_path)
     frame = random_models.rows(np.random.default_rng(9), 30, *shape)
-    answers = served.predict(frame, {"output": "counterfactual", "seconds": 60})
+    numbers = [name for name, kind in served.encoder.kinds.items() if kind == "numeric"]
+    answers = served.predict(frame, {"output": "counterfactual", "seconds": 60, "beyond": numbers})
     proven = 0
     for found, answer in zip(seen["chosen"], answers, strict=True):
         distance = answer["counterfactual"].get("distance", np.inf)
@@ -194,6 +195,51 @@ def test_choices_change_as_in_python(encode, tmp_path):
             proven += 1
             assert found["distance"] == pytest.approx(distance, rel=1e-5, abs=1e-6)
     assert proven > 20
+
+
+LIMITED = """<script>
+  document.getElementById("levers").open = true;
+  const rows = @ROWS@;
+  const numeric = columns.map((column) => column.read === "number");
+  const seen = rows.map((row) => {
+    setAll(row);
+    controls.forEach(({way}) => { if (way !== null) way.value = "up"; });
+    document.getElementById("most").value = "1";
+    showCounterfactual();
+    const changed = near === null ? [] : columns.flatMap((_, c) => (near.cells[c] !== row[c] ? [c] : []));
+    return {proven: near && near.proven, flipped: near && model.answer(near.cells).class !== model.answer(row).class,
+      changed: changed.map((c) => ({column: columns[c].name, numeric: numeric[c], from: row[c], to: near.cells[c]})),
+      menu: document.getElementById("menu").rows.length};
+  });
+  document.body.append(Object.assign(document.createElement("p"), {id: "seen", textContent: JSON.stringify(seen)}));
+</script>"""
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_nearest_change_keeps_to_what_a_person_sets(classes, tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    if classes == 2:
+        served, shape = random_models.served(rng, "single", 3, 1), (3, 1)
+    else:
+        model = LDEPClassifierCV(pieces=[(2, 2)], alphas=[0.1], max_fits=5, random_state=0)
+        served, shape = random_models.served_of_classes(rng, model, 3, 1), (3, 1)
+    _, rows = codes(served, 4, 15, shape)
+    ranges = served.encoder.ranges_
+    monkeypatch.setattr(f"{__name__}.ANSWER", LIMITED)
+    seen = in_browser(explore.page(program(served), "limits", None, ranges), rows, tmp_path)
+    moved = 0
+    for one in seen:
+        assert len(one["changed"]) <= 1
+        assert one["menu"] == len(served.columns)
+        for change in one["changed"]:
+            moved += 1
+            assert one["flipped"]
+            if change["numeric"] and change["from"] is not None:
+                assert change["to"] >= change["from"]
+                assert change["to"] <= max(ranges[change["column"]].largest, change["from"])
+    assert moved
 
 
 def test_the_page_loads_nothing_and_no_text_ends_its_script():

@@ -69,8 +69,24 @@ function leastDistance(A, b) {
   return rows[0].map((_, f) => (size * rows.reduce((sum, r, k) => sum + r[f] * u[k], 0)) / rest);
 }
 
+// The shortest x with A x >= b and low <= x <= high. Few bounds are ever violated: they are added when they are.
+function leastDistanceWithin(A, b, low, high) {
+  for (let round = 0; round <= 2 * low.length; round++) {
+    const move = leastDistance(A, b);
+    if (move === null) return null;
+    const worst = move.reduce((most, value, k) => {
+      const over = Math.max(low[k] - value, value - high[k]);
+      return over > most.over ? {over, k, side: value < low[k] ? 1 : -1} : most;
+    }, {over: 1e-9, k: -1, side: 0});
+    if (worst.k < 0) return move.map((value, k) => Math.min(Math.max(value, low[k]), high[k]));
+    A.push(move.map((_, k) => (k === worst.k ? worst.side : 0)));
+    b.push(worst.side > 0 ? low[worst.k] : -high[worst.k]);
+  }
+  return null;
+}
+
 // The nearest row for a single model: {z, distance}, or null if no change of the free features is enough.
-function nearestExact(model, now, free) {
+function nearestExact(model, now, free, sides) {
   const scores = model.scores(now.z), F = model.nFeatures;
   const [start, middle, end] = model.starts;
   // Piece `own` of the target class must exceed every piece of the other class.
@@ -86,7 +102,8 @@ function nearestExact(model, now, free) {
       A.push(indices.map((f) => model.slopes[own * F + f] - model.slopes[other * F + f]));
       b.push(scores[other] - scores[own] + least);
     }
-    const move = leastDistance(A, b);
+    const [low, high] = [sides.low, sides.high].map((side) => indices.map((f) => side[f] - now.z[f]));
+    const move = leastDistanceWithin(A, b, low, high);
     if (move === null) continue;
     const z = [...now.z];
     indices.forEach((f, k) => { z[f] += move[k]; });
@@ -102,7 +119,7 @@ function flipped(model, z, now) {
 
 // A near row of another class: from several directions, repeated projection onto the boundary around
 // the best row so far.
-function nearestSearch(model, now, free) {
+function nearestSearch(model, now, free, sides) {
   // With two classes the decision has to reach 0 from below or above; with more the lead of the class has to vanish.
   const sign = model.two && now.class === 0 ? 1 : -1;
   const usable = (vector) => vector.map((value, f) => (free[f] ? sign * value : 0));
@@ -118,7 +135,7 @@ function nearestSearch(model, now, free) {
   });
   let best = null;
   for (const direction of directions) {
-    let at = crossing(model, now, direction);
+    let at = crossing(model, now, direction, sides);
     for (let round = 0; at !== null && round < 12; round++) {
       if (best === null || at.distance < best.distance) best = at;
       const {decision, gradient} = model.lead(model.decide(model.scores(at.z)), now.class);
@@ -127,7 +144,7 @@ function nearestSearch(model, now, free) {
       if (square < 1e-20) break;
       // The nearest point of the boundary, if the model were affine everywhere as it is around `at`.
       const gap = normal.reduce((sum, value, f) => sum + value * (at.z[f] - now.z[f]), 0) - sign * decision;
-      const next = crossing(model, now, normal.map((value) => (value * gap) / square));
+      const next = crossing(model, now, normal.map((value) => (value * gap) / square), sides);
       if (next === null || next.distance > at.distance * (1 - 1e-6)) break;
       at = next;
     }
@@ -136,11 +153,11 @@ function nearestSearch(model, now, free) {
 }
 
 // The first change of class along a direction, to within a share of 1e-9; null if there is none in 20 deviations.
-function crossing(model, now, direction) {
+function crossing(model, now, direction, sides) {
   const length = Math.hypot(...direction);
   if (!(length > 1e-12)) return null;
   const unit = direction.map((value) => value / length);
-  const at = (t) => now.z.map((value, f) => value + t * unit[f]);
+  const at = (t) => now.z.map((value, f) => Math.min(Math.max(value + t * unit[f], sides.low[f]), sides.high[f]));
   let inside = 0, outside = 0.05;
   while (!flipped(model, at(outside), now)) {
     inside = outside;
@@ -151,7 +168,7 @@ function crossing(model, now, direction) {
     const half = (inside + outside) / 2;
     if (flipped(model, at(half), now)) outside = half; else inside = half;
   }
-  return {z: at(outside), distance: outside};
+  return {z: at(outside), distance: Math.hypot(...at(outside).map((value, f) => value - now.z[f]))};
 }
 
 function isSingle(model) {
@@ -163,9 +180,14 @@ const MOST_PAIRS = 200, MOST_SEARCHES = 6;
 
 // The nearest row when the columns of `free` may change: {cells, z, distance, proven}, or null. All rows with one other
 // choice are tried, and those with two if they are few. More changes count more, so a near row proves that they are not
-// needed: k of them have a distance of at least the root of k.
-function nearest(model, cells, free) {
+// needed: k of them have a distance of at least the root of k. `limits` has {low, high} of the number of each column.
+function nearest(model, cells, free, limits = []) {
   const now = model.answer(cells), exact = isSingle(model);
+  const side = (name, none) => model.scaled(cells.map((cell, c) => limits[c]?.[name] ?? cell)).map((value, f) => {
+    const limit = limits[model.features[f].column]?.[name];
+    return limit === undefined || limit === null ? none : value;
+  });
+  const sides = {low: side("low", -Infinity), high: side("high", Infinity)};
   const numbers = model.freeFeatures(free, cells), others = [];
   model.columns.forEach(({categories}, c) => {
     if (!free[c] || categories === null) return;
@@ -190,10 +212,36 @@ function nearest(model, cells, free) {
   for (const {row, count, at} of open) {
     if (!numbers.some(Boolean) || (best !== null && Math.sqrt(count) >= best.distance)) continue;
     if (!exact && searches++ >= MOST_SEARCHES) break;
-    const found = exact ? nearestExact(model, at, numbers) : nearestSearch(model, at, numbers);
+    const found = exact ? nearestExact(model, at, numbers, sides) : nearestSearch(model, at, numbers, sides);
     if (found !== null) offer(model.cellsOf(found.z, row, numbers), found.z, Math.hypot(Math.sqrt(count), found.distance));
   }
   if (best === null) return null;
   const all = others.length <= depth;
   return {...best, proven: exact && (all || best.distance <= Math.sqrt(depth + 1))};
+}
+
+// The nearest row that changes at most so many columns: the best of all sets, of which few are tried for an ensemble.
+const MOST_SETS = 300;
+function nearestOfSets(model, cells, free, limits, most) {
+  const levers = [...free.keys()].filter((c) => free[c]);
+  const sets = most === 1 ? levers.map((c) => [c]) : levers.flatMap((c, k) => levers.slice(k + 1).map((d) => [c, d]));
+  let best = null;
+  for (const set of sets.slice(0, MOST_SETS)) {
+    const found = nearest(model, cells, free.map((_, c) => set.includes(c)), limits);
+    if (found !== null && (best === null || found.distance < best.distance)) best = {...found};
+  }
+  if (best !== null) best.proven = isSingle(model) && sets.length <= MOST_SETS;
+  return best;
+}
+
+// The numbers of an answer on the grid of their column, away from the row; the answer itself if that does not flip.
+function onGrid(model, cells, near) {
+  const rounded = near.cells.map((cell, c) => {
+    const {grid, range} = model.columns[c];
+    if (!grid || cell === cells[c] || cells[c] === null) return cell;
+    const steps = (cell - cells[c]) / grid, away = Math.sign(steps) * Math.ceil(Math.abs(steps) - 1e-9);
+    return Math.min(Math.max(Number((cells[c] + away * grid).toPrecision(12)), range[0]), range[1]);
+  });
+  if (model.answer(rounded).class === model.answer(cells).class) return near;
+  return {...near, cells: rounded, z: model.scaled(rounded)};
 }

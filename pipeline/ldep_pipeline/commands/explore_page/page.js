@@ -36,13 +36,17 @@ function makeControl(f) {
     title: column.read === "date" ? "The nearest change keeps this date" : "The nearest change may change this value"});
   lock.setAttribute("aria-label", `may change ${column.name}`);
   lock.addEventListener("change", showCounterfactual);
+  const way = element("select", {className: "way", title: "How the nearest change may move this number"},
+    ...[["", "↕"], ["up", "↑"], ["down", "↓"]].map(([value, textContent]) => element("option", {value, textContent})));
+  way.setAttribute("aria-label", `way of ${column.name}`);
+  way.addEventListener("change", showCounterfactual);
   const parts = [element("label", {htmlFor: id, textContent: column.name})];
   if (isNominal(f)) {
     const select = element("select", {id}, element("option", {value: "", textContent: "missing"}),
       ...column.categories.flatMap((text, code) => (text === null ? [] : [element("option", {value: code, textContent: text})])));
     select.addEventListener("change", () => set(f, select.value === "" ? null : Number(select.value)));
     parts.push(select);
-    controls.push({share, bar, lock, show: (cell) => { select.value = cell === null ? "" : cell; }});
+    controls.push({share, bar, lock, way: null, show: (cell) => { select.value = cell === null ? "" : cell; }});
   } else {
     const slider = element("input", {type: "range", min: column.low, max: column.high, step: column.step});
     slider.setAttribute("aria-label", column.name);
@@ -51,12 +55,12 @@ function makeControl(f) {
     slider.addEventListener("input", () => set(f, Number(slider.value)));
     box.addEventListener("input", () => set(f, box.value === "" ? null : read(), box));
     parts.push(slider, box);
-    controls.push({share, bar, lock, show: (cell, source) => {
+    controls.push({share, bar, lock, way: isDate(f) ? null : way, show: (cell, source) => {
       slider.value = cell === null ? column.typical : cell;
       if (source !== box) box.value = cell === null ? "" : isDate(f) ? isoDate(cell) : Number(cell.toPrecision(6));
     }});
   }
-  return element("div", {className: "control"}, ...parts, bar, lock);
+  return element("div", {className: "control"}, ...parts, bar, lock, ...(isNominal(f) || isDate(f) ? [] : [way]));
 }
 
 function set(f, cell, source) {
@@ -95,9 +99,39 @@ function show() {
   setTimeout(() => { planned = false; showCounterfactual(); showRule(); }, 0);
 }
 
+// What the person has set: the range of the training rows, unless it is switched off, and the ways of the numbers.
+function limitsOfRow() {
+  const within = find("within").checked;
+  return columns.map((column, c) => {
+    const way = controls[c].way?.value, [low, high] = (within && column.range) || [null, null], cell = cells[c];
+    if (cell === null || column.read !== "number") return {};
+    return {low: way === "up" ? cell : low === null ? null : Math.min(low, cell),
+      high: way === "down" ? cell : high === null ? null : Math.max(high, cell)};
+  });
+}
+
+// One line per column: what changing it alone can do.
+function showMenu(free, limits) {
+  const now = model.answer(cells), rows = [];
+  free.forEach((may, c) => {
+    if (!may) return;
+    let found = nearest(model, cells, free.map((_, d) => d === c), limits);
+    if (found !== null && find("within").checked) found = onGrid(model, cells, found);
+    const none = isSingle(model) ? "cannot" : "none found";
+    const texts = [columns[c].name, found === null ? none : `${shownCell(c, cells[c])} → ${shownCell(c, found.cells[c])}`,
+      found === null ? "" : classes[model.answer(found.cells).class]];
+    rows.push({distance: found === null ? Infinity : found.distance, texts});
+  });
+  rows.sort((a, b) => a.distance - b.distance);
+  find("menu").replaceChildren(...rows.map(({texts}) => element("tr", {}, ...texts.map((text) => element("td", {textContent: text})))));
+}
+
 function showCounterfactual() {
   const now = model.answer(cells), free = controls.map((control) => control.lock.checked && !control.lock.disabled);
-  near = nearest(model, cells, free);
+  const limits = limitsOfRow(), most = Number(find("most").value);
+  near = most ? nearestOfSets(model, cells, free, limits, most) : nearest(model, cells, free, limits);
+  if (near !== null && find("within").checked) near = onGrid(model, cells, near);
+  if (find("levers").open) showMenu(free, limits);
   const table = find("changes");
   table.replaceChildren();
   find("apply").disabled = near === null;
@@ -283,6 +317,7 @@ function start() {
   find("random").addEventListener("click", () => setAll(columns.map((column, f) => (isNominal(f)
     ? oneOf([...column.categories.keys()].filter((code) => column.categories[code] !== null))
     : Math.round((column.low + Math.random() * (column.high - column.low)) / column.step) * column.step))));
+  for (const [id, event] of [["most", "change"], ["within", "change"], ["levers", "toggle"]]) find(id).addEventListener(event, showCounterfactual);
   find("apply").addEventListener("click", () => { if (near !== null) setAll(near.cells); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawMap);
   showPieces();
