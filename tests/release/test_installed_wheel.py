@@ -81,4 +81,4 @@ def test_a_missing_params_yaml_is_an_error(pipeline):
     bin_, folder = pipeline
     empty = folder / "empty"
     empty.mkdir()
-    assert "params.yaml is not here" in run([bin_ / "ldep", "fetch"], empty, code=1)
+    assert "make a project with `ldep init`" in run([bin_ / "ldep", "fetch"], empty, code=1)
