@@ -80,6 +80,10 @@ class Deployed:
                 metrics.refused_versions.inc()
                 log.error("version %s is not taken up: %s", source.version, error)
                 continue
+            except Exception:  # a task that ended would follow nobody, and nobody would notice
+                metrics.refused_versions.inc()
+                log.exception("version %s is not taken up", source.version)
+                continue
             self._old.append(self.version)
             self.version = version
             self._announce()
