@@ -295,7 +295,7 @@ def test_a_model_ships_no_code_unless_asked_and_then_only_the_rooms_it_needs(tra
     assert {path.name for path in code.iterdir()} == {"ldep", "ldep_pipeline"}
     shipped = {path.parent.relative_to(code / "ldep_pipeline") for path in (code / "ldep_pipeline").rglob("*.py")}
     rooms = {Path(room) for room in mlflow_folder.ROOMS}
-    assert {folder for folder in shipped if not rooms & {folder, *folder.parents}} == {Path(), Path("data")}
+    assert {folder for folder in shipped if not rooms & {folder, *folder.parents}} == {Path()}
     assert rooms <= shipped
 
 
