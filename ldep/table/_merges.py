@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -20,7 +20,7 @@ def groups(column: pd.Series) -> list[list[str]]:
     counts = {str(name): int(count) for name, count in column.value_counts().items() if count}
     found = defaultdict(list)
     for category in counts:
-        found[_plain(category)].append(category)
+        found[plain(category)].append(category)
     return [sorted(group, key=lambda name: (-counts[name], name)) for group in found.values() if len(group) > 1]
 
 
@@ -41,5 +41,13 @@ def merged(column: pd.Series, category_of: Mapping[str, str]) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(codes, categories=kept), index=column.index, name=column.name)
 
 
-def _plain(text: str) -> str:
+def spellings_of(column: pd.Series, categories: Sequence[str]) -> dict[str, str]:
+    """The category of each string of a column that is another spelling of one, as if both were in one column."""
+    named = {plain(category): category for category in categories}
+    strings = {cell for cell in column.dropna().unique() if isinstance(cell, str)} - set(categories)
+    return {cell: named[plain(cell)] for cell in sorted(strings) if plain(cell) in named}
+
+
+def plain(text: str) -> str:
+    """What all spellings of a category have in common."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

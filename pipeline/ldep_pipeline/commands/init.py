@@ -15,6 +15,7 @@ import ldep_pipeline
 from ldep_pipeline.commands import CommandLine, run
 from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.common.files import write_text
+from ldep_pipeline.common.startup import close_dvc_cache
 
 TEMPLATES = Path(__file__).with_name("project_files")
 # From a file of the package to its place in a project.
@@ -54,6 +55,7 @@ def init(args: Namespace) -> None:
         write_text(folder / name, files[name])
     has_git = _make_repository(folder)
     _start_dvc(folder, has_git)
+    close_dvc_cache(folder)  # before a command of DVC makes it
     print(f"{folder.resolve()} is a project now." if written else f"{folder.resolve()} is a project already.")
     if written:
         print(f"  new: {', '.join(written)}")

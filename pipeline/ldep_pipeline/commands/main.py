@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import gc
 import importlib
 import logging
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ldep_pipeline.common.errors import UserError, first_line
+from ldep_pipeline.common.progress import of_one_step
 from ldep_pipeline.common.startup import close_dvc_cache, end_with_dvc, use_common_kernels
 
 # MLflow and scikit-learn create half a million objects that live until the end. With Python's defaults the garbage
@@ -80,7 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         close_dvc_cache()
         build_parser().parse_args(argv, args)
-        code = args.action(args)
+        # Training and tuning show their own progress, and a server is silent while nobody asks.
+        is_shown = args.command in ("train", "tune", "serve")
+        with contextlib.nullcontext() if is_shown else of_one_step(f"ldep {args.command}"):
+            code = args.action(args)
         sys.stdout.flush()
     except UserError as error:
         return _fail(args, str(error))

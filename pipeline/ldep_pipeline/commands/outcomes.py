@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ldep.table import CellError, cells
+from ldep.table import CellError, cells, merges
 from ldep_pipeline.commands.measured import BLOCKS, Answers
 from ldep_pipeline.common.errors import UserError, listed, short
 from ldep_pipeline.data.tables import Layout, open_table
@@ -89,7 +89,7 @@ def from_file(model: ServedModel, origin: Origin | None, path: Path, target: str
         try:
             collected.add(frame[columns])
             if target is not None:
-                truth.append(_classes_of(frame[target], model.classes, done))
+                truth.append(_classes_of(frame[target], model.classes, done, origin))
         except CellError as error:
             place = table.place(error.row if error.column == target else done + error.row)
             raise UserError(f"{path}: {place}, column '{short(str(error.column))}': {error.reason}") from None
@@ -124,7 +124,7 @@ def from_log(opened: Opened, log: Path, outcomes: OutcomeFile | None) -> Known:
     answered are left out. If an id was answered several times, the last answer counts.
     """
     model, version = opened.model, opened.version
-    truth_of = None if outcomes is None else _outcomes_by_id(outcomes, model.classes)
+    truth_of = None if outcomes is None else _outcomes_by_id(outcomes, model.classes, opened.origin)
     rows: dict[str, dict[str, object]] = {}
     others, without_id, total = 0, 0, 0
     for part in request_log.entries(log, model.encoder.columns_):
@@ -181,7 +181,7 @@ def from_log(opened: Opened, log: Path, outcomes: OutcomeFile | None) -> Known:
     return Known(collected.answers(truth, None), "rows", [*remarks, *collected.remarks()])
 
 
-def _outcomes_by_id(outcomes: OutcomeFile, classes: list[str]) -> dict[str, float]:
+def _outcomes_by_id(outcomes: OutcomeFile, classes: list[str], origin: Origin | None) -> dict[str, float]:
     """The number of the class by id. Rows without an outcome are left out."""
     path, id_, target = outcomes.path, outcomes.id, outcomes.target
     table = open_table(path, outcomes.layout, known=[id_, target])
@@ -191,7 +191,7 @@ def _outcomes_by_id(outcomes: OutcomeFile, classes: list[str]) -> dict[str, floa
     for piece in table.pieces([id_, target]):
         frame = piece.to_pandas()
         try:
-            numbers = _classes_of(frame[target], classes, done)
+            numbers = _classes_of(frame[target], classes, done, origin)
         except CellError as error:
             place = table.place(error.row)
             raise UserError(f"{path}: {place}, column '{short(target)}': {error.reason}") from None
@@ -219,9 +219,14 @@ def _name_of(cell: object) -> str:
     return str(cell).strip()
 
 
-def _classes_of(column: pd.Series, classes: list[str], done: int) -> np.ndarray:
-    """The number of each cell's class, NaN for a missing cell; CellError names a cell that is no class."""
-    numbers = cells.codes_of(column, classes)
+def _classes_of(column: pd.Series, classes: list[str], done: int, origin: Origin | None) -> np.ndarray:
+    """The number of each cell's class, NaN for a missing cell; CellError names a cell that is no class.
+
+    If the spellings of the target were merged for training, they are merged here by the same rule.
+    """
+    are_merged = origin is not None and origin.target in origin.merged
+    spellings = merges.spellings_of(column, classes) if are_merged else {}
+    numbers = cells.codes_of(column, classes, tuple(spellings.items()))
     strange = cells.taken_as_missing(column, numbers)
     if strange.size:
         value = short(str(column.iloc[int(strange[0])]))
@@ -252,8 +257,10 @@ def _clusters(
     name = short(origin.split_column or "")
     if origin.split == "group":
         if cells_of_split:
-            groups = np.unique([str(cell) for cell in np.concatenate(cells_of_split)], return_inverse=True)[1]
-            return "group", groups, []
+            named = [str(cell) for cell in np.concatenate(cells_of_split)]
+            if origin.split_column in origin.merged:
+                named = [merges.plain(group) for group in named]
+            return "group", np.unique(named, return_inverse=True)[1], []
         return "rows", None, [f"{path} has no column '{name}' with the groups: the intervals take rows as independent."]
     # The rows of a file are taken to be in the order of time; its column of times need not be there.
     return "time", np.arange(rows) * BLOCKS // rows, [f"The rows of {path} are taken to be in the order of time."]

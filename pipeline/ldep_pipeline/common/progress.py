@@ -83,18 +83,41 @@ def over(names: Sequence[str], what: str) -> Iterator[str]:
         yield name
 
 
+class _Listener(logging.Handler):
+    """Whatever is logged breaks the silence."""
+
+    def __init__(self, silence: Silence) -> None:
+        super().__init__()
+        self.silence = silence
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.silence.broken()
+
+
+_steps: list[Silence] = []  # of the steps that run, the innermost last
+
+
 @contextmanager
 def of_one_step(what: str, clock: Clock = time.monotonic, seconds: float = BEAT) -> Iterator[None]:
-    """Write a line every few seconds while a step lasts that has no parts to count."""
+    """Write a line every few seconds while a step lasts that has no parts to count, unless something else is logged.
+
+    Of steps inside each other the innermost speaks.
+    """
     silence, started = Silence(clock), clock()
+    listener, logger = _Listener(silence), logging.getLogger("ldep_pipeline")
 
     def beat() -> None:
-        if silence.is_too_long():
+        if silence.is_too_long() and _steps[-1:] == [silence]:
             log.info("%s: %s so far.", what, duration(clock() - started))
-            silence.broken()
 
-    with Heartbeat(beat, seconds):
-        yield
+    _steps.append(silence)
+    logger.addHandler(listener)
+    try:
+        with Heartbeat(beat, seconds):
+            yield
+    finally:
+        logger.removeHandler(listener)
+        _steps.remove(silence)
 
 
 class StudyProgress:

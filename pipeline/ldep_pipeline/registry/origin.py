@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,7 @@ class Origin:
 
     `delimiter`, `decimal` and `encoding` are None if the training file was no text file of the user's. `positive` is
     the rarer of two classes. `split` is "rows", "group" or "time", and `split_column` the column of a group or a time.
+    `merged` names those of the two columns whose spellings are merged.
     """
 
     target: str
@@ -57,12 +58,13 @@ class Origin:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    merged: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, data: TrainingData, selected: Selection, own: OwnData | None, params: Params) -> Origin:
         classes = classes_of(data.y)
         is_text = own is not None and Path(own.path).suffix.lower() in TEXT_FILES
-        split = own.split if own is not None else None
+        split = own.split_column if own is not None else None
         return cls(
             target=data.target,
             metric=params.metric,
@@ -79,6 +81,7 @@ class Origin:
             delimiter=own.delimiter if own is not None and is_text else None,
             decimal=own.decimal if own is not None and is_text else None,
             encoding=own.encoding if own is not None and is_text else None,
+            merged=[] if own is None else [name for name in own.merge if name in (own.target, split and split.column)],
         )
 
     def save(self, folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from ldep_pipeline.commands import evaluate, measured, outcomes
 from ldep_pipeline.commands.main import main
@@ -16,6 +17,7 @@ from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.data.tables import Layout
 from ldep_pipeline.registry import download
 from ldep_pipeline.server.request_log import RequestLog
+from ldep_pipeline.stages import register
 from tests.support import registered
 
 URI = f"models:/{registered.MODEL}@champion"
@@ -121,6 +123,34 @@ def test_what_cannot_be_measured_is_said(source, rows, change, sentence):
         evaluate.run(URI, source)
 
 
+def spelled(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows, with other spellings of the same categories, among them one that no training row has."""
+    rows[column] = [
+        (str(cell), str(cell).upper(), f" {cell}  ")[row % 3] for row, cell in enumerate(rows[column].tolist())
+    ]
+    return rows
+
+
+def test_a_class_is_spelled_as_in_training_if_spellings_are_merged(source, rows, trained_project, monkeypatch):
+    monkeypatch.setattr(measured, "DRAWS", 40)
+    values = yaml.safe_load(Path("params.yaml").read_text())
+    values["own_data"][registered.NAME] |= {"merge": ["sold"], "split": {"folds": 3}}
+    Path("params.yaml").write_text(yaml.safe_dump(values, allow_unicode=True))
+    register.run(registered.NAME, registered.with_candidates("ldep"))
+    expected = evaluate.run(URI, source)
+    assert expected.known.by == "rows"  # another number of folds is no split by a column
+    spelled(rows, "sold").to_csv(source, index=False)
+    assert evaluate.run(URI, source).measurement == expected.measurement
+    rows.rename(columns={"sold": "what happened"}).to_csv(source, index=False)
+    assert evaluate.run(URI, source, target="what happened").measurement == expected.measurement
+
+
+def test_other_spellings_are_no_classes_if_none_are_merged(source, rows):
+    spelled(rows, "sold").to_csv(source, index=False)
+    with pytest.raises(UserError, match=r"line 3, column 'sold': '[A-Z, ]*' is none of the model's classes"):
+        evaluate.run(URI, source)
+
+
 def test_another_column_may_have_the_outcomes(source, rows):
     expected = evaluate.run(URI, source)
     rows.rename(columns={"sold": "what happened"}).to_csv(source, index=False)
@@ -203,16 +233,20 @@ def test_options_that_do_not_belong_together_are_refused(inside, capsys):
 
 def test_groups_and_blocks_in_time_are_drawn_if_the_folds_kept_them_together(inside, source, rows):
     opened = download.open_model(URI)
-    rows.assign(shop=np.arange(len(rows)) // 8).to_csv(source, index=False)
+    grouped = rows.assign(shop=[f"shop {row // 8}" for row in range(len(rows))])
+    grouped.to_csv(source, index=False)
 
-    def known(split: str) -> outcomes.Known:
-        origin = replace(opened.origin, split=split, split_column="shop")
+    def known(split: str, merged: tuple[str, ...] = ()) -> outcomes.Known:
+        origin = replace(opened.origin, split=split, split_column="shop", merged=list(merged))
         return outcomes.from_file(opened.model, origin, source, "sold", Layout())
 
     by_group, by_time = known("group"), known("time")
     assert (by_group.by, len(np.unique(by_group.answers.clusters))) == ("group", 50)
     assert (by_time.by, len(np.unique(by_time.answers.clusters))) == ("time", measured.BLOCKS)
     assert np.all(np.diff(by_time.answers.clusters) >= 0)
+    spelled(grouped, "shop").to_csv(source, index=False)
+    merged = known("group", merged=("shop",))
+    np.testing.assert_array_equal(merged.answers.clusters, by_group.answers.clusters)
     rows.to_csv(source, index=False)
     without = known("group")
     assert (without.by, without.answers.clusters) == ("rows", None)

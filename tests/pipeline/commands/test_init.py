@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,12 @@ def test_a_new_project_has_every_file_a_git_repository_and_dvc(made):
     assert dvc(made, "config", "core.analytics").strip().lower() == "false"
     assert params.load(made / "params.yaml").datasets == []
     assert (made / "README.md").read_text().startswith("# churn\n")
+
+
+def test_the_cache_that_dvc_unpickles_is_closed_to_others_before_dvc_uses_it(made):
+    assert stat.S_IMODE((made / ".ldep/dvc").stat().st_mode) == 0o700
+    dvc(made, "status")
+    assert stat.S_IMODE((made / ".ldep/dvc").stat().st_mode) == 0o700
 
 
 def test_a_project_has_the_stages_of_this_repository(made):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import threading
+import time
+from collections.abc import Callable
 
 import pytest
 
+from ldep_pipeline.commands import main
 from ldep_pipeline.common import progress
 
 
@@ -68,6 +72,41 @@ def test_a_long_step_is_reported_before_ten_seconds_have_passed(clock, lines):
     finally:
         progress.log.removeHandler(handler)
     assert lines() == ["fitting: 9 s so far."]
+
+
+def test_of_steps_inside_each_other_the_innermost_speaks_and_other_lines_postpone_it(clock, lines):
+    with progress.of_one_step("ldep register", clock, seconds=0.001):
+        clock.now += 5
+        with progress.of_one_step("fitting", clock, seconds=0.001):
+            progress.log.info("a line")
+            clock.now += 6  # five seconds and six, but six since the last line
+            time.sleep(0.05)
+            assert lines() == ["a line"]
+            clock.now += 2
+            wait_for(lambda: len(lines()) == 2)
+        clock.now += 8
+        wait_for(lambda: len(lines()) == 3)
+    assert lines() == ["a line", "fitting: 8 s so far.", "ldep register: 21 s so far."]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("command", ["score", "evaluate", "verify", "diff", "register", "fetch", "report"])
+def test_no_command_is_silent_for_long(tmp_path, monkeypatch, lines, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "SILENCE", 0.01)
+    monkeypatch.setattr(progress.of_one_step.__wrapped__, "__defaults__", (time.monotonic, 0.001))
+    action = argparse.Namespace(command=command, action=lambda args: wait_for(lambda: lines() != []))
+    parser = argparse.ArgumentParser()
+    monkeypatch.setattr(parser, "parse_args", lambda argv, args: vars(args).update(vars(action)))
+    monkeypatch.setattr(main, "build_parser", lambda: parser)
+    assert main.main([]) == 0
+    assert lines()[0] == f"ldep {command}: 0 s so far."
 
 
 def test_a_study_reports_improvements_and_is_then_not_silent(clock, lines):
