@@ -1,7 +1,8 @@
 """The models that a project can name: those of the package, those of its params.yaml, and the changes of a data set.
 
 An entry with a `class` stands for itself. Any other changes the model of its name: mappings such as `params` and
-`search` are merged, and everything else is replaced. An ensemble takes the rest from its model.
+`search` are merged, and everything else is replaced: also a range by choices, choices by a range, and an estimator in
+`params`. An ensemble takes the rest from its model.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import yaml
 from pydantic import ValidationError
 
 from ldep_pipeline.common.errors import nearest
-from ldep_pipeline.fitting.specs import Classifier
+from ldep_pipeline.fitting.specs import Classifier, Space
 
 FILE = Path(__file__).with_name("classifiers.yaml")
 ENSEMBLE = "ensemble"
+SPACE = {*Space.model_fields}
 Entries = dict[str, Any]
 
 
@@ -75,9 +77,14 @@ def _merged(known: Mapping[str, Any], given: Mapping[str, Any], where: str) -> E
 
 
 def _with(value: Any, change: Any) -> Any:
-    if not isinstance(value, dict) or not isinstance(change, dict):
+    if not isinstance(value, dict) or not isinstance(change, dict) or _is_another_kind(value, change):
         return change
     return {**value, **{key: _with(value.get(key), part) for key, part in change.items()}}
+
+
+def _is_another_kind(value: Mapping[str, Any], change: Mapping[str, Any]) -> bool:
+    """Whether choices take the place of a range, or the reverse, or a parameter becomes another estimator."""
+    return "class" in change or (("choices" in change) != ("choices" in value) and {*change, *value} <= SPACE)
 
 
 def _complete(name: str, entries: Entries, where: str) -> Any:

@@ -128,7 +128,8 @@ class Promised(DataSection):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Promised:
-        if len(self.model_fields_set - {"seconds"}) != 1:
+        stated = self.model_fields_set - {"seconds"}
+        if len(stated) != 1 or any(getattr(self, name) is None for name in stated):
             kinds = ", ".join(name for name in type(self).model_fields if name != "seconds")
             raise ValueError(f"give one promise per entry, of {kinds}")
         return self

@@ -130,6 +130,28 @@ def test_a_project_names_the_models_of_the_package_changes_them_and_has_others()
     assert "rbf_svc_ensembled" not in values.classifiers  # its model is no longer tuned
 
 
+def test_choices_replace_a_range_a_range_replaces_choices_and_one_end_of_a_range_changes_alone():
+    search = {"r1": {"choices": [2, 4]}, "penalty": {"low": 1, "high": 2}, "r2": {"high": 10}}
+    found = with_own(classifiers={"ldep": {"search": search}}).of("m").classifiers["ldep"].search
+    assert (found["r1"].choices, found["r1"].low) == ([2, 4], None)
+    assert (found["penalty"].choices, found["penalty"].high) == (None, 2)
+    assert (found["r2"].low, found["r2"].high, found["r2"].log) == (1, 10, True)
+
+
+def test_another_estimator_in_a_parameter_does_not_keep_the_parameters_of_the_one_before():
+    bagging = {"class": "sklearn.ensemble.BaggingClassifier"}
+    before, after = {"estimator": {"class": "a.B", "params": {"C": 1}}}, {"estimator": {"class": "a.D"}}
+    own = {"m": {**OWN, "classifiers": {"bag": {"params": after}}}}
+    values = params.check({"classifiers": {"bag": {**bagging, "params": before}}, "own_data": own})
+    assert values.of("m").classifiers["bag"].params == after
+
+
+@pytest.mark.parametrize("promise", [{"range": None}, {}, {"monotone": None}, {"stable": None, "seconds": 5.0}])
+def test_a_promise_that_states_nothing_is_named(promise):
+    with pytest.raises(UserError, match=r"own_data\.m\.promises\.0': give one promise per entry"):
+        with_own(promises=[promise])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

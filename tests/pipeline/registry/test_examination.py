@@ -8,11 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ldep_pipeline.execution import deciding
+from ldep_pipeline.execution.code_graph import CodeGraph
+from ldep_pipeline.execution.code_version import DECIDES_NO_FIT
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.execution.store import Store
 from ldep_pipeline.fitting.fit import FitTask
 from ldep_pipeline.fitting.specs import Classifier, Impute
 from ldep_pipeline.fitting.training_data import Partition, TrainingData
+from ldep_pipeline.registry import examination
 from ldep_pipeline.registry.examination import examine_fold, learning_curve
 from ldep_pipeline.registry.examination.explained_rows import Subject
 
@@ -102,3 +106,10 @@ def test_raw_cells_are_shown_as_the_user_knows_them():
 def test_a_model_that_cannot_be_fitted_is_a_problem_and_no_crash():
     record = examine({"class": "sklearn.svm.SVC", "params": {"C": -1.0}}, 2)
     assert "fit on fold 0: InvalidParameterError" in record["problems"][0]
+
+
+def test_the_key_of_a_record_counts_the_packages_of_the_library_that_the_key_of_a_fit_leaves_out():
+    graph = CodeGraph()
+    found = graph.closure(graph.modules_in(examination.__name__), deciding.DECIDE_NOTHING, deciding.INHERITED)
+    packages = {name.split(".")[1] for name in found if name.startswith("ldep.")}
+    assert packages & {*DECIDES_NO_FIT} == {*examination.PACKAGES}

@@ -33,7 +33,7 @@ from ldep_pipeline.config import paths
 from ldep_pipeline.config.params import Params
 from ldep_pipeline.data.folds import load_training_data
 from ldep_pipeline.data.stage_files import read_encoder, read_raw
-from ldep_pipeline.execution.code_version import room_digest
+from ldep_pipeline.execution.code_version import library_digest, room_digest
 from ldep_pipeline.execution.plan import TrainingPlan
 from ldep_pipeline.fitting import models
 from ldep_pipeline.fitting.fit import FitTask, fit_and_evaluate
@@ -43,7 +43,8 @@ from ldep_pipeline.metrics.metric import METRICS
 from ldep_pipeline.registry.examination.explained_rows import Subject, explained_rows
 
 log = logging.getLogger(__name__)
-CODE = "registry/examination"  # decides the record, with the code of the fit
+# What decides the record, with the code of the fit, which leaves these packages of ldep out.
+CODE, PACKAGES = "registry/examination", ("answers", "explain", "table")
 NOTICEABLE = 10  # seconds from which the work is announced
 SHARES = (0.1, 0.3)
 MOST_FOLDS = 10  # of the learning curve: with more, its fits would take longer than training
@@ -74,10 +75,11 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
     fold = _fold(data)
     fitted = table[(table["model"] == model) & (table["fold"] == fold)].iloc[0]
     task = trained.fits[model, fold]
-    raw_digest, code = file_digest(paths.raw(dataset, folder)), room_digest(CODE)
+    raw_digest, code = file_digest(paths.raw(dataset, folder)), [room_digest(CODE), library_digest(*PACKAGES)]
+    threshold = float(fitted["threshold"])  # all folds decide it
     own = params.own_data.get(dataset)
     asked = ["recourse"] if own is not None and own.grouped else []
-    key = digest("examination", task.key, fitted["settings"], params.metric, raw_digest, code, *asked)
+    key = digest("examination", task.key, fitted["settings"], params.metric, threshold, raw_digest, code, *asked)
     record = trained.store.get(key)
     if record is None:
         if fitted["fit_seconds"] > NOTICEABLE:
@@ -85,7 +87,7 @@ def examine(trained: TrainingPlan, table: pd.DataFrame, params: Params, root: Pa
             log.info("%s: examining %s, about %.0f s.", dataset, model, fits * fitted["fit_seconds"])
         encoder = read_encoder(dataset, folder)
         texts = frozenset(name for name, kind in encoder.kinds.items() if kind == "text")
-        raw, sources, threshold = read_raw(dataset, folder), encoder.source_columns, float(fitted["threshold"])
+        raw, sources = read_raw(dataset, folder), encoder.source_columns
         subject = Subject(data, raw, sources, fold, params.metric, params.costs, texts, threshold)
         with progress.of_one_step(f"{dataset}: examining {model}"):
             record = examine_fold(task, json.loads(fitted["settings"]), subject, encoder if asked else None)
