@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,7 +107,9 @@ def _read(name: str, value: Any) -> Any:
             raise ValueError(f"params.{name} is {value!r}; it must be {kind}.")
         return value
     whole = isinstance(default, int)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or (whole and value != int(value)):
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    # JSON as Python reads it has infinite numbers, and integers of any length.
+    if not is_number or not abs(value) <= sys.float_info.max or (whole and value != int(value)):
         raise ValueError(f"params.{name} is {value!r}; it must be a {'whole ' if whole else ''}number.")
     return int(value) if whole else float(value)
 
