@@ -101,14 +101,15 @@ def from_environment() -> tuple[Token, ...]:
 class Tokens:
     """The tokens of a file and of the environment. The file is read again when it has changed.
 
-    A file with an error leaves the tokens as they were: an editor may be writing it. Without a file its tokens are
-    valid no more.
+    A file with an error leaves the tokens as they were, at the start none of a file: an editor may be writing it.
+    Without a file its tokens are valid no more.
     """
 
     def __init__(self, path: Path | None, fixed: Sequence[Token] = ()) -> None:
         self.path, self.fixed = path, tuple(fixed)
+        self._tokens = self.fixed
         self._seen = self._state()
-        self._tokens = self.fixed + (from_file(path) if path is not None else ())
+        self._read()
 
     def holder(self, header: str | None) -> str | None:
         """The name of the token in the value of an Authorization header; None if there is none, or it is not valid.
@@ -139,12 +140,17 @@ class Tokens:
 
     def _refresh(self) -> None:
         state = self._state()
-        if state == self._seen or self.path is None:
+        if state == self._seen:
             return
         self._seen = state
+        if self._read():
+            log.warning("%s was read again: %d tokens.", self.path, len(self._tokens) - len(self.fixed))
+
+    def _read(self) -> bool:
+        """Take up the tokens of the file as it is now; whether that was possible."""
         try:
-            self._tokens = self.fixed + (() if state is None else from_file(self.path))
+            self._tokens = self.fixed + (from_file(self.path) if self.path is not None and self._seen else ())
         except UserError as error:
-            log.error("the tokens stay as they were: %s", error)
-            return
-        log.warning("%s was read again: %d tokens.", self.path, len(self._tokens) - len(self.fixed))
+            log.error("this file of tokens is not taken up: %s", error)
+            return False
+        return True

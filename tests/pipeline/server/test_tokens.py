@@ -60,7 +60,7 @@ def test_a_file_that_changes_is_read_again(file, caplog):
     assert (holder(known, old), holder(known, new)) == (None, "new")
     file.write_text(both[:40])  # half-written
     assert (holder(known, old), holder(known, new)) == (None, "new")
-    assert "the tokens stay as they were" in caplog.text
+    assert "this file of tokens is not taken up" in caplog.text
     file.write_text(both)
     assert (holder(known, old), holder(known, new)) == ("old", "new")
     file.chmod(0o644)
@@ -70,6 +70,24 @@ def test_a_file_that_changes_is_read_again(file, caplog):
     assert (holder(known, old), holder(known, new)) == (None, None)
     assert old not in caplog.text
     assert new not in caplog.text
+
+
+def test_a_process_that_starts_while_the_file_is_wrong_lets_nobody_in_until_it_is_right(file, caplog):
+    """A worker that dies is replaced at any time; one that cannot start would be replaced for ever."""
+    secret, (job, kept) = token.run("phone", file), tokens.new("job")
+    right = file.read_text()
+    file.write_text(right[:40])
+    known = Tokens(file, [kept])
+    assert (holder(known, secret), holder(known, job)) == (None, "job")
+    assert "line 1: this is not a name" in caplog.text
+    file.write_text(right)
+    assert (holder(known, secret), holder(known, job)) == ("phone", "job")
+    file.unlink()
+    known = Tokens(file)
+    assert holder(known, secret) is None
+    file.touch(0o600)
+    file.write_text(right)
+    assert holder(known, secret) == "phone"
 
 
 def test_the_environment_has_tokens_too(file, monkeypatch):
@@ -95,7 +113,7 @@ def test_a_line_that_is_wrong_is_named_and_not_repeated(file, content, message):
     file.write_text(content)
     file.chmod(0o600)
     with pytest.raises(UserError, match=message) as caught:
-        Tokens(file)
+        tokens.from_file(file)
     assert "hunter2" not in str(caught.value)
 
 
@@ -104,18 +122,18 @@ def test_a_file_that_others_can_read_is_refused(file):
     for mode in (0o640, 0o604, 0o620):
         file.chmod(mode)
         with pytest.raises(UserError, match=f"close it with `chmod 600 {file}`"):
-            Tokens(file)
+            tokens.from_file(file)
 
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path, file):
     with pytest.raises(UserError, match=r"cannot be read: no such file or directory; `ldep token` makes one\."):
-        Tokens(file)
+        tokens.from_file(file)
     with pytest.raises(UserError, match="cannot be read: is a directory"):
-        Tokens(tmp_path)
+        tokens.from_file(tmp_path)
     file.write_bytes(b"\xff\xfe")
     file.chmod(0o600)
     with pytest.raises(UserError, match="not UTF-8"):
-        Tokens(file)
+        tokens.from_file(file)
 
 
 def test_the_command_prints_the_token_and_refuses_a_name_that_is_taken(file, capsys):
