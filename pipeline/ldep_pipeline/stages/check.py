@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+from ldep_pipeline.common.errors import UserError
 from ldep_pipeline.common.files import replacing_folder, write_text
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.config.params import Params
@@ -16,6 +18,7 @@ from ldep_pipeline.execution.deciding import STAGES, Deciding
 def run(file: Path = paths.PARAMS) -> None:
     """Check the file, build every model, and write data/decides/STAGE/NAME.json."""
     checked = params.load(file)
+    _check_paths(checked)
     found = decisions(checked)
     if all(_content(paths.DECIDES / name) == text for name, text in found.items()) and _count() == len(found):
         return  # as an earlier run wrote it, after it had built every model of these settings and this code
@@ -40,6 +43,21 @@ def decisions(checked: Params) -> dict[Path, str]:
         for name in checked.datasets_to_run()
         for stage in STAGES
     }
+
+
+def _check_paths(checked: Params) -> None:
+    """UserError if a file is outside the project: git and DVC see none there, so no clone would have it."""
+    root = Path.cwd()
+    for name in checked.datasets:
+        if (own := checked.own_data.get(name)) is None:
+            continue
+        # A link in the project may lead to DVC's cache, and a path from outside may lead to the project by a link.
+        places = (Path(os.path.normpath(root / own.path)), Path(own.path).resolve())
+        if not any(place.is_relative_to(root) for place in places):
+            raise UserError(
+                f"own_data.{name}.path: {own.path} is outside the project, so nobody who clones it would have the "
+                f"file; copy it to {paths.OWN} and correct the path."
+            )
 
 
 def _written(value: Any) -> str:

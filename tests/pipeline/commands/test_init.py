@@ -148,6 +148,18 @@ def test_without_a_data_set_the_stages_say_what_to_do(made, monkeypatch, capsys)
     assert "params.yaml has no data set yet; add one: ldep new NAME FILE --target COLUMN" in capsys.readouterr().err
 
 
+def test_a_file_outside_the_project_is_refused_before_anything_is_computed(here, monkeypatch, capsys):
+    (here / "rows.csv").write_text(ROWS)
+    (here / "project/data/own").mkdir(parents=True)
+    monkeypatch.chdir(here / "project")
+    text = "datasets: [churn]\nown_data: {churn: {path: %s, target: churned}}\n"
+    for path in ("../rows.csv", here / "rows.csv"):
+        Path("params.yaml").write_text(text % path)
+        assert main(["check"]) == 1
+        assert f"own_data.churn.path: {path} is outside the project" in capsys.readouterr().err
+    assert not Path("data/decides").exists()
+
+
 def test_from_init_to_a_report_and_to_a_colleague(here, monkeypatch):
     """As a user would: init, new, dvc repro. Then a colleague clones it, and pulls, and computes nothing."""
     (here / "rows.csv").write_text(ROWS)
