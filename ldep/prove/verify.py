@@ -239,6 +239,7 @@ class Part:
         if not problem.ball:
             return self._largest_of_inputs(form)
         direction = {int(j): exact(v) for j, v in leaf["ball"].items()}
+        require(all(j in range(problem.size) for j in direction), "there is no such input")
         form = combined((1, form), (-1, direction), (sum(v * problem.center[j] for j, v in direction.items()), ONE))
         sizes = [abs(v * problem.scale[j]) for j, v in direction.items()] or [Fraction(0)]
         root = Fraction(isqrt(ceil(sum(size * size for size in sizes) * 4**100)) + 1, 2**100)

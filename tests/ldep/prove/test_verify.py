@@ -70,6 +70,35 @@ def test_it_refuses_a_tree_that_leaves_rows_out(certificate):
             assert any(verify.check(changed))
 
 
+def ball_of_one_input() -> dict:
+    """A model whose decision value is x, in a ball of radius 0.1 around 5, with the false claim that x is negative."""
+    model = {
+        "center": [0.0], "slopes": [[1.0]], "offsets": [0.0], "sizes": [[1]], "signs": [[1.0]],
+        "vote": None, "weights": [1.0], "factors": None, "thresholds": [0.0],
+    }  # fmt: skip
+    leaf = {"split": None, "below": {}, "above": {}, "rows": {}, "bridges": {}, "ball": {}}
+    condition = {"terms": [[0, 1, 1.0]], "constant": 0.0}
+    return {
+        "format": verify.FORMAT,
+        "models": [model],
+        "inputs": [{"name": "x", "low": -10.0, "high": 10.0, "grid": None}],
+        "choices": [],
+        "rows": [],
+        "ball": {"center": [5.0], "scale": [1.0], "radius": 0.1, "norm": "l2"},
+        "copies": [{"model": 0, "features": [{"terms": [[0, 1.0]], "constant": 0.0, "scale": 1.0}]}],
+        "bridges": [],
+        "claims": [{"claim": "x < 0", "conditions": [condition], "ranges": [], "bound": -1.0, "tree": [leaf]}],
+    }
+
+
+@pytest.mark.parametrize("place", ["-1", "-2", "1"])
+def test_the_direction_of_a_ball_is_one_of_inputs(place):
+    # -1 is the place of the constant: a multiplier there would subtract from the bound what nothing pays for.
+    certificate = ball_of_one_input()
+    certificate["claims"][0]["tree"][0]["ball"] = {place: -100.0}
+    assert any(verify.check(certificate))
+
+
 @pytest.mark.parametrize("value", [None, "nothing", [], {}, 1.0])
 def test_damaged_certificates_are_refused(certificate, value):
     for key in certificate:
