@@ -180,7 +180,8 @@ class Row:
     def sparse_bound(self, G: np.ndarray, h: np.ndarray, box: Box) -> float:
         """A length that every u of the box has at least that changes no more columns than may, and has G u >= h.
 
-        It is that of each inequality alone, which the columns with the largest slopes fulfil best.
+        It is that of each inequality alone, which the columns with the largest slopes fulfil best, with all features
+        that follow from others.
         """
         if self.max_changes is None:
             return 0.0
@@ -192,7 +193,9 @@ class Row:
         order = DUAL_NORMS[self.domain.norm]
         sizes = np.column_stack([np.linalg.norm(G[:, at], ord=order, axis=1) for at in self.columns])
         levers = list(box.levers)
-        own = sizes[:, levers]
+        follows = np.ones(G.shape[1], dtype=bool)
+        follows[np.concatenate(self.columns)] = False
+        own = np.column_stack([sizes[:, levers], np.linalg.norm(G[:, follows], ord=order, axis=1)])
         sizes[:, levers] = 0.0
         best = -np.sort(-sizes, axis=1)[:, : self.max_changes - len(levers)]
         slope = np.linalg.norm(np.column_stack([own, best]), ord=order, axis=1)

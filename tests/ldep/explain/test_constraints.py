@@ -1,8 +1,10 @@
 """Constraints as people write them, and what they mean."""
 
+import numpy as np
 import pytest
 
-from ldep.explain import parse
+from ldep.explain import Deadline, make_domain, parse
+from ldep.explain._projection import Row
 
 COLUMNS = ["age", "tenure", "mean radius", "größe"]
 
@@ -48,3 +50,15 @@ def test_what_is_not_understood_is_said(text, why):
     with pytest.raises(ValueError, match=r".*") as error:
         parse(text, COLUMNS)
     assert why in str(error.value)
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1", "linf"])
+def test_a_column_that_follows_may_reach_the_class_although_it_is_no_change(norm):
+    """The model depends on the total alone, which one change of its parts moves."""
+    names = ["parts", "labour", "total", "other"]
+    domain = make_domain(names, norm=norm, constraints=["total = parts + labour"], max_changes=1)
+    row = Row.of(np.array([1.0, 1.0, 2.0, 0.0]), domain)
+    u = row.nearest(np.array([[0.0, 0.0, 1.0, 0.0]]), np.array([1.0]), np.inf, Deadline())
+    assert u is not None
+    assert u[2] == pytest.approx(1.0, abs=1e-6)
+    assert sorted(np.abs(u[[0, 1, 3]])) == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
