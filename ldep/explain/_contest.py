@@ -115,7 +115,7 @@ class Contest:
 
     def leads(self, up: np.ndarray, down: np.ndarray) -> np.ndarray:
         """The leads, from the values of the convex and of the concave maxima."""
-        return (self.plus @ up[:, None, :, None] - self.minus @ down[:, None, :, None])[..., 0]
+        return _totals(self.plus, up) - _totals(self.minus, down)
 
     def unlimited(self, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The votes without their lower limit, and their supergradients with respect to the leads."""
@@ -154,6 +154,13 @@ class Contest:
         """The same conditions, each divided by one unit."""
         column = units[:, None]
         return replace(self, own=self.own / column, shared=self.shared / units, required=self.required / units)
+
+
+def _totals(signs: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The sums of the maxima with their signs, one per lead. An infinite maximum counts only where it has a sign."""
+    if np.isfinite(values).all():
+        return (signs @ values[:, None, :, None])[..., 0]
+    return np.multiply(signs, values[:, None, None], out=np.zeros(signs.shape), where=signs != 0).sum(axis=-1)
 
 
 def _stacked(signs: list[np.ndarray]) -> np.ndarray:

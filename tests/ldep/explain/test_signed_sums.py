@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ldep.explain import make_domain
+from ldep.explain._contest import Contest
 from ldep.explain._least_distance import nearest_l2
 from tests.support.fitted_models import difference_of, mixed_class_votes, random_class_votes
 
@@ -174,3 +175,18 @@ def test_every_maximum_of_a_class_has_an_active_piece():
     active = np.column_stack([values.argmax(axis=1) for values in member.values(X)])
     np.testing.assert_array_equal(explanation.label_piece, active[:, [2, 5]])
     np.testing.assert_array_equal(explanation.rival_piece, active[:, [0, 3]])
+
+
+def test_an_infinite_bound_of_a_maximum_counts_only_in_the_leads_that_have_it():
+    contest = Contest.of(difference_of(0, 3, n_features=2, n_pieces=2).model_, 0)
+    up, down = np.ones((1, len(contest.convex))), np.ones((1, len(contest.concave)))
+    finite = contest.leads(up, down)
+    with np.errstate(all="raise"):
+        for g in range(len(contest.convex)):
+            above = up.copy()
+            above[0, g] = np.inf
+            leads = contest.leads(above, down)
+            counts = contest.plus[..., g] > 0
+            assert counts.any()
+            assert (leads[counts] == np.inf).all()
+            np.testing.assert_allclose(leads[~counts], finite[~counts])
