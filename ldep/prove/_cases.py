@@ -135,6 +135,7 @@ class Case:
         search.decide(MARGIN)
         if search.excluded:
             bound = search.exact_bound()
+        if search.excluded:
             self.claims.append({**claim, "bound": written(bound) if bound is not None else 0, "tree": search.tree})
         return search
 

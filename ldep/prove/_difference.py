@@ -302,9 +302,10 @@ def agree(first: Any, second: Any, X: Any, content: dict[str, Any], deadline: De
         if search.above and search.x is not None:
             verdict.rows, verdict.why = [comparison.rows.cells(0, search.x)], f"{text}"
             return verdict
+        if search.excluded:
+            comparison.keep(f"never: {text}", search)
         if not search.excluded:
             return undecided(verdict, search, text)
-        comparison.keep(f"never: {text}", search)
     verdict.kept, verdict.certificate = True, comparison.certificate()
     verdict.why = f"the model agrees with {shown}" + (f" within {within:g}" if within is not None else "")
     return verdict

@@ -187,6 +187,9 @@ def _monotone(subject: Subject, content: Mapping[str, Any], deadline: Deadline, 
         if way not in ("up", "down"):
             raise ValueError(f"monotone says {way!r} about '{name}'; it must be up or down.")
         column = space.number(name)
+        if column.fill is not None:  # a missing number does not rise
+            space = space.within({name: [column.low, column.high]})
+            column = space.number(name)
         case = Case(subject, space, deadline)
         case.rows.add("")
         width = column.high - column.low

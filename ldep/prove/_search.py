@@ -309,5 +309,11 @@ class Search:
         return list(zip(children, boxes))
 
     def exact_bound(self):
-        """The bound that the tree proves in exact arithmetic; None if no row is allowed."""
-        return proven_bound(self.problem, {**self.claim, "tree": self.tree})
+        """The bound that the tree proves in exact arithmetic; None if no row is allowed.
+
+        If the linear programs were less exact than they said, it is larger than `bound`, and replaces it.
+        """
+        exact = proven_bound(self.problem, {**self.claim, "tree": self.tree})
+        if exact is not None:
+            self.bound = max(self.bound, float(exact))
+        return exact

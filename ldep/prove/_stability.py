@@ -66,6 +66,8 @@ def stable(
             if not search.excluded:
                 break
             bound = search.exact_bound()
+            if not search.excluded:
+                break
             proofs.append({**claim, "bound": written(bound) if bound is not None else 0, "tree": search.tree})
         if len(proofs) == n - 1:
             n_stable += int(count)

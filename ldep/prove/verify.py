@@ -76,16 +76,14 @@ class Problem:
         chosen = [place for places, _ in self.choices for place in places]
         self.free = [place for place in range(self.size) if place not in chosen]
         require(len(self.free) + len(chosen) == self.size, "a choice has an input that another has, or none")
-        rows = [(exact(row["at_most"]), self._linear(row["terms"])) for row in certificate["rows"]]
-        self.rows = [combined((at_most, ONE), (-1, linear)) for at_most, linear in rows]
+        self.rows = [combined((exact(r["at_most"]), ONE), (-1, self._linear(r["terms"]))) for r in certificate["rows"]]
         if self.ball:
             self.center, self.scale = ([exact(v) for v in self.ball[key]] for key in ("center", "scale"))
             self.radius = exact(self.ball["radius"])
             reach = [self.radius * scale for scale in self.scale]
             self.low = [max(low, c - r) for low, c, r in zip(self.low, self.center, reach, strict=True)]
             self.high = [min(high, c + r) for high, c, r in zip(self.high, self.center, reach, strict=True)]
-        self.pieces: list[list[dict]] = []
-        self.scores, self.bridges = [], []
+        self.pieces, self.scores, self.bridges = list[list[dict]](), [], []
         for copy in certificate["copies"]:
             forms = [add(self._linear(entry["terms"]), ONE, exact(entry["constant"])) for entry in copy["features"]]
             features = [combined((1 / exact(entry["scale"]), f)) for entry, f in zip(copy["features"], forms)]
@@ -113,6 +111,7 @@ class Problem:
         if kind == "clip":
             smaller = [combined((-1, self._maximum([combined((-1, ONE)), combined((-1, v))]))) for v in values]
             return [self._maximum([combined((-1, ONE)), v]) for v in smaller]
+        require(kind == "sparsemax", f"there is no vote {kind!r}")
         sets = [group for size in range(1, len(values) + 1) for group in combinations(values, size)]
         sums = [combined((-1, ONE), *((1, value) for value in group)) for group in sets]
         limit = self._maximum([combined((Fraction(1, len(group)), f)) for group, f in zip(sets, sums)])
@@ -121,9 +120,8 @@ class Problem:
     def _scores(self, model, features):
         """The score of each class."""
         moved = [combined((1, f), (-exact(c), ONE)) for f, c in zip(features, model["center"], strict=True)]
-        pieces = []
-        for row, offset in zip(model["slopes"], model["offsets"], strict=True):
-            pieces.append(combined(*zip(map(exact, row), moved, strict=True), (exact(offset), ONE)))
+        rows = zip(model["slopes"], model["offsets"], strict=True)
+        pieces = [combined(*zip(map(exact, row), moved, strict=True), (exact(b), ONE)) for row, b in rows]
         totals, left = [combined() for _ in model["signs"]], iter(pieces)
         for sizes, weight in zip(model["sizes"], model["weights"], strict=True):
             maxima = [self._maximum(list(islice(left, size))) for size in sizes]
@@ -249,15 +247,15 @@ class Part:
 
 def proven_bound(problem, claim):
     """The bound of a claim that its tree proves; None if no x is allowed."""
-    objective, tree, bounds = problem.objective(claim["conditions"]), claim["tree"], []
-    waiting = [(0, problem.start(claim["ranges"]))]
+    objective, bounds, waiting = problem.objective(claim["conditions"]), [], [(0, problem.start(claim["ranges"]))]
     while waiting:
         number, part = waiting.pop()
-        node = tree[number]
+        node = claim["tree"][number]
         if part.empty:
             continue
         if node["split"] is None:
-            bounds.append(part.bound(objective, node))
+            if part.bound(combined(), {**node, "below": {}, "bridges": {}}) >= 0:  # 0 is less than 0 for no x
+                bounds.append(part.bound(objective, node))
         else:
             require(all(child > number for child in node["children"]), "the tree has a cycle")
             waiting.extend(zip(node["children"], part.split(node), strict=True))
@@ -265,35 +263,36 @@ def proven_bound(problem, claim):
 
 
 def check(certificate):
-    """For each claim None if it holds, else why it is refused."""
+    """For each claim whether it holds, and what there is to say about it."""
     require(certificate["format"] == FORMAT, f"the format is not {FORMAT!r}")
-    problem, results = Problem(certificate), list[str | None]()
+    problem, results = Problem(certificate), []
     for claim in certificate["claims"]:
         try:
-            found = proven_bound(problem, claim)
-            require(found is None or found <= exact(claim["bound"]), f"the tree proves only {float(found or 0):.9g}")
-            results.append(None)
+            bound, found = exact(claim["bound"]), proven_bound(problem, claim)
+            holds = found is None or found <= bound
+            words = "BUT NO INPUT IS ALLOWED" if found is None else f"at most {float(found):.9g} is proven"
         except DAMAGED as error:
-            results.append(str(error) if isinstance(error, Refused) else f"damaged: {error!r}")
+            holds, words = False, str(error) if isinstance(error, Refused) else f"damaged: {error!r}"
+        results.append((holds, f"{'HOLDS' if holds else 'REFUSED'}, {words}"))
     return results
 
 
 def main(arguments):
     try:
         certificate, *files = [json.loads(Path(path).read_text("utf-8")) for path in arguments]
-        for number, model in enumerate(certificate["models"]):
-            same = any(all(model[name] == file.get(name) for name in NUMBERS) for file in files)
-            require(same or not files, f"model {number} has other numbers than the given files")
-            print(f"Model {number}: {'the numbers of a given file' if same else 'NOT COMPARED, no file was given'}.")
+        same = [[all(m[key] == file.get(key) for key in NUMBERS) for file in files] for m in certificate["models"]]
+        require(not files or (same and all(map(any, [*same, *zip(*same)]))), "the given files are not the models")
+        for number, row in enumerate(same):
+            print(f"Model {number}: {f'that of {arguments[1 + row.index(True)]}' if files else 'COMPARED TO NO FILE'}")
         results = check(certificate)
     except (OSError, *DAMAGED) as error:
         print(f"REFUSED: {error!r} (python verify.py certificate.json [model.json ...])", file=sys.stderr)
         return 1 if isinstance(error, OSError) else 3
     for entry in certificate["inputs"]:
         print(f"Input {entry['name']}: {entry['low']} to {entry['high']}{' on a grid' if entry['grid'] else ''}")
-    for claim, reason in zip(certificate["claims"], results):
-        print(f"{'HOLDS' if reason is None else f'REFUSED, {reason}'}: {claim['claim']}")
-    return 0 if results and not any(results) else 3
+    for claim, (_, words) in zip(certificate["claims"], results):
+        print(f"{words}: {claim['claim']}")
+    return 0 if results and all(holds for holds, _ in results) else 3
 
 
 if __name__ == "__main__":
