@@ -43,7 +43,10 @@ def _about(report: DatasetReport) -> str:
         )
     shown = len(shown_classes(report))
     of_all = "each class" if shown == len(report.classes) else f"each of the {shown} most frequent classes"
-    return f"{labels.label(str(report.winner))}: {of_all} against all others."
+    return (
+        f"{labels.label(str(report.winner))}: {of_all} against all others. A curve and its number are those of the "
+        "rows of all folds together."
+    )
 
 
 def _importance_caption(report: DatasetReport) -> str:

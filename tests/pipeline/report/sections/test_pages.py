@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from ldep_pipeline.metrics.metric import METRICS
 from ldep_pipeline.report import drawing
 from ldep_pipeline.report.figures import dataset as figures
+from ldep_pipeline.report.figures import of_section
 from ldep_pipeline.report.report_data import DatasetReport
-from ldep_pipeline.report.sections import SECTIONS, dataset_page, entry_page, summary, winner
+from ldep_pipeline.report.sections import SECTIONS, dataset_page, entry_page, leaderboard, summary, winner
 from tests.support import own_reported
 
 OF_BOTH = ("summary", "failures")  # kinds of pages
@@ -116,6 +119,31 @@ def test_curves_are_about_the_rarer_of_two_classes_and_about_each_of_several():
         ("<b>", "ldep"),
         ("<c>", "ldep"),
     ]
+
+
+@pytest.mark.parametrize(("kind", "metric"), [("roc", "roc_auc"), ("precision_recall", "average_precision")])
+def test_the_number_of_a_curve_is_that_of_the_table_or_the_caption_says_whose_it_is(kind, metric):
+    """The mean of the folds and the area of all rows together differ."""
+    two = own_reported.report({"ldep": [0.3, 0.5], "svc": [0.2, 0.4]}, metric=METRICS[metric])
+    means = {scores.model: scores.mean for scores in two.leaderboard}
+    assert {curve.model: curve.value for curve in figures.curves(two, kind)} == means
+    three = own_reported.report({"ldep": [0.9]}, 3)
+    captions = [[picture.caption for picture in of_section("curves", report)] for report in (two, three)]
+    assert all("the numbers are those of the leaderboard, the means over the folds" in text for text in captions[0])
+    assert all("A curve and its number are those of the rows of all folds together" in text for text in captions[1])
+
+
+def test_families_with_another_budget_of_tuning_are_named_beside_the_table():
+    report = own_reported.report({"ldep": [0.9, 0.8], "svc": [0.8, 0.9], "logistic": [0.8, 0.8]})
+    tuned = report.results["model"] == "ldep"
+    same = own_reported.report(VALUES, results=own_reported.results(VALUES, "accuracy").assign(trials=20))
+    other = replace(report, results=report.results.assign(trials=np.where(tuned, 20, 0)))
+    [sentence] = [
+        text for text in map(str, leaderboard.of_dataset.blocks(other)) if "did not get the same budget" in text
+    ]
+    assert "svc" in sentence
+    assert "Logistic regression" in sentence
+    assert not any("did not get the same budget" in text for text in map(str, leaderboard.of_dataset.blocks(same)))
 
 
 def test_rows_that_no_fold_tests_are_left_out_of_the_curves_and_of_the_matrix():
