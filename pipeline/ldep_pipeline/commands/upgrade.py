@@ -191,4 +191,4 @@ def _changes_since(version: str | None) -> str:
     return "\n\n".join(newer)
 
 
-COMMANDS = {"upgrade": CommandLine(add_upgrade, upgrade, "pip install --upgrade ldep-pipeline && ldep upgrade")}
+COMMANDS = {"upgrade": CommandLine(add_upgrade, upgrade, "ldep upgrade")}
