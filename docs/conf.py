@@ -18,7 +18,7 @@ version = release = version_of("ldep")
 
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
 root_doc = "docs/index"
-include_patterns = ["docs/*.md", "docs/images/*", "CHANGELOG.md", "CONTRIBUTING.md", "reports/**"]
+include_patterns = ["docs/*.md", "docs/images/*", "C*.md", "SECURITY.md", "reports/**"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

@@ -48,8 +48,8 @@ values = {**values, "models": ["ldep", "linear", "tuned"], "classifiers": {**val
 
 
 def keys():
-    for name in ("room_digest", "library_digest", "code_digest", "package_version"):
-        getattr(code_version, name).cache_clear()
+    for cached in ("room_digest", "library_digest", "code_digest", "package_version"):
+        getattr(code_version, cached).cache_clear()
     checked = params.check(values)
     made = plan.make(name, checked, load_training_data(name).partition)
     fits = [made.fits["ldep", 0].key, made.fits["linear", 0].key, made.studies["tuned", 0].key]

@@ -21,7 +21,7 @@ TEMPLATES = Path(__file__).with_name("project_files")
 # From a file of the package to its place in a project.
 PLACES = {
     "params.yaml": "params.yaml",
-    "dvc.yaml": "dvc.yaml",
+    "stages.yaml": "dvc.yaml",  # under its own name, DVC would take it for stages of this repository
     "requirements.txt": "requirements.txt",
     "README.md": "README.md",
     "own_data.md": "data/own/README.md",

@@ -17,7 +17,7 @@ from typing import Any
 
 import ldep_pipeline
 from ldep_pipeline.commands import CommandLine, add_params
-from ldep_pipeline.commands.init import TEMPLATES, content
+from ldep_pipeline.commands.init import PLACES, TEMPLATES, content
 from ldep_pipeline.common.errors import UserError, listed
 from ldep_pipeline.config import params, paths
 from ldep_pipeline.config.yaml_file import read_yaml
@@ -165,8 +165,8 @@ def _files() -> Iterator[str]:
 
 
 def _comparison(name: str) -> str:
-    template = TEMPLATES / ("workflow.yml" if name.endswith("repro.yml") else name)
-    return f"git diff --no-index {name} {template}"
+    (template,) = (file for file, place in PLACES.items() if place == name)
+    return f"git diff --no-index {name} {TEMPLATES / template}"
 
 
 def _required_version() -> str | None:

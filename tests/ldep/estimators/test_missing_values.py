@@ -237,7 +237,7 @@ class TestAnswers:
     def test_pickle_and_skops_keep_every_bit(self, model):
         stored = skops.io.dumps(model)
         trusted = [f"ldep.estimators.{name}" for name in ("LDEPClassifier", "LDEPClassifierCV")]
-        trusted += [f"ldep.model.{name}" for name in ("FittedModel", "Link", "Maxima", "Missing")]
+        trusted += [f"ldep.model.{name}" for name in ("FittedModel", "Link", "Maxima", "Missing", "SetLimits")]
         assert set(skops.io.get_untrusted_types(data=stored)) <= set(trusted)
         for copy in (pickle.loads(pickle.dumps(model)), skops.io.loads(stored, trusted=trusted)):
             np.testing.assert_array_equal(copy.decision_function(HOLES), model.decision_function(HOLES))

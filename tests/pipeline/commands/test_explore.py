@@ -254,8 +254,8 @@ def test_the_page_loads_nothing_and_no_text_ends_its_script():
 
 def test_large_models_are_stored_with_seven_digits():
     model = program(random_models.served(np.random.default_rng(0), "single", 4, 0))
-    assert explore.as_json(model)["bits"] == 64
-    assert explore.as_json(replace(model, slopes=np.zeros((400, 100))))["bits"] == 32
+    assert explore.as_json(model, {})["bits"] == 64
+    assert explore.as_json(replace(model, slopes=np.zeros((400, 100))), {})["bits"] == 32
 
 
 def test_the_command_writes_the_page_of_a_registered_model(registered_project, tmp_path):

@@ -182,14 +182,6 @@ def test_a_column_of_numbers_with_a_typo_is_refused(own):
     assert "'1O' (line 62)" in text
 
 
-def test_a_file_that_dvc_does_not_watch_is_reported(project, write_params, ldep, tmp_path):
-    (tmp_path / "elsewhere.csv").write_text(CSV)
-    write_params(datasets=["mine"], own_data={"mine": {"path": str(tmp_path / "elsewhere.csv"), "target": "label"}})
-    code, _, text = ldep("fetch")
-    assert code == 0
-    assert "dvc repro -f fetch@mine" in text
-
-
 def test_a_folder_as_source(project, write_params, ldep):
     """Any of the catalogue's sets, by its name, checked like all others."""
     folder = project / "mirror"

@@ -20,6 +20,7 @@ from ldep_pipeline.commands import explore
 from ldep_pipeline.data.tables import open_table
 from ldep_pipeline.server import openapi, request_format
 from ldep_pipeline.server.request_format import CSV, JSON
+from ldep_pipeline.server.settings import Settings
 from ldep_pipeline.serving import portable
 from ldep_pipeline.serving.served_model import ServedModel
 
@@ -118,7 +119,8 @@ def test_the_example_and_the_schema_have_percentages(served):
     example = served.encoder.typical_row()
     assert example["rate"].endswith(" %")
     served.predict(pd.DataFrame([example]))
-    row = openapi.describe(served, example, None)["components"]["schemas"]["Row"]["properties"]["rate"]
+    schemas = openapi.describe(served, example, None, Settings(Path()))["components"]["schemas"]
+    row = schemas["Row"]["properties"]["rate"]
     assert row == {"type": ["string", "null"], "description": "A percentage, such as 1234.5 %."}
 
 

@@ -171,7 +171,7 @@ def test_names_and_numbers_have_one_reading_in_c(served, tmp_path):
 
 
 def test_each_choice_of_the_page_is_the_category_that_is_spelled_so(served):
-    names, number, rate = explore.as_json(program(served))["columns"]
+    names, number, rate = explore.as_json(program(served), {})["columns"]
     assert names["categories"] == KNOWN
     for code, text in enumerate(names["categories"]):
         row = pd.DataFrame([USUAL | {"name": text}], dtype=object)
