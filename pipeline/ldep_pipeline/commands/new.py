@@ -68,7 +68,7 @@ def new(args: Namespace) -> None:
     name, file, layout = args.name, args.source, guessed_layout(args)
     _check_name(name, args.params)
     if not file.is_file():
-        raise UserError(f"{file}: there is no such file.")
+        raise UserError(f"{file}: there is no such file." if not file.is_dir() else f"{file} is a folder; name a file.")
     if args.metric is not None and args.metric not in METRICS:
         raise UserError(f"there is no metric '{args.metric}'; {nearest(args.metric, METRICS)}")
     own = _entry(args, layout)
@@ -83,11 +83,7 @@ def new(args: Namespace) -> None:
         followed = own.split and option.startswith(("--group", "--time"))
         if not followed and option not in [f"--merge {shlex.quote(column)}" for column in own.merge]:
             print(f"- {suggestion.text}: {option}")
-    path = _in_own_folder(name, file)
-    is_tracked = Path(".dvc").is_dir()
-    if is_tracked:
-        with of_one_step(f"dvc add {path}"):
-            run(["dvc", "add", "--quiet", str(path)])
+    path = _place(name, file)
     own = own.model_copy(update={"path": str(path)})
     metric = args.metric or suitable_metric(found)
     known = load(args.params)
@@ -97,6 +93,13 @@ def new(args: Namespace) -> None:
     weights = class_weights(choice.models, known) if found.is_unbalanced else {}
     if weights:
         entry["classifiers"] = weights
+    if path != file:
+        with replacing(path) as part:
+            shutil.copyfile(file, part)
+    is_tracked = Path(".dvc").is_dir()
+    if is_tracked:
+        with of_one_step(f"dvc add {path}"):
+            run(["dvc", "add", "--quiet", str(path)])
     params.set_values({("own_data", name): entry, ("datasets",): [*known.datasets, name]}, args.params)
     _report(name, path, found, choice, metric, args.suite)
     if is_tracked:
@@ -173,15 +176,13 @@ def _entry(args: Namespace, layout: Layout) -> OwnData:
         raise UserError(f"{error.errors()[0]['msg'].removeprefix('Value error, ')}.") from None
 
 
-def _in_own_folder(name: str, file: Path) -> Path:
-    """Copy the file to the folder that DVC watches, unless it is there already."""
+def _place(name: str, file: Path) -> Path:
+    """Where the file is in the folder that DVC watches: its own place, or that of a copy."""
     if paths.OWN.resolve() in file.resolve().parents:
         return file
     copy = paths.OWN / f"{name}{file.suffix.lower()}"
     if copy.exists() and not filecmp.cmp(copy, file, shallow=False):
         raise UserError(f"{copy} exists and differs from {file}; remove it, or choose another name.")
-    with replacing(copy) as part:
-        shutil.copyfile(file, part)
     return copy
 
 
