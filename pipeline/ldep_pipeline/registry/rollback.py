@@ -59,27 +59,29 @@ def roll_back(dataset: str, version: str | None, why: str, root: Path = Path()) 
     """
     if not why.strip():
         raise UserError("--why is empty; say in a few words why the present champion must not serve.")
-    found = read(dataset, root)
-    name, present = found.name, found.champion
-    target = version or history.previous_champion(found.events, present or "")
-    if target is None:
-        raise UserError(
-            f"the history of {name} names no champion before version {present or 'none'}; name the version that is to "
-            f"serve. `ldep history {dataset}` lists them."
-        )
-    if target == present:
-        raise UserError(f"version {target} of {name} is the champion already.")
-
-    def move() -> Event:
-        client = mlflow.MlflowClient()
-        _check(client.get_model_version(name, target), root)
-        versions.point(client, name, CHAMPION, target)
-        event = Event(history.ROLLED_BACK, target, why.strip(), instead_of=present or "", decided_by=history.ON_REQUEST)
-        history.record(client, name, event)
-        _correct_record(client, name, root / paths.REGISTRY / f"{dataset}.json")
-        return event
-
     with locked(root / paths.LOCKS / f"{dataset}.register.lock", f"the registration of {dataset}"):
+        found = read(dataset, root)
+        name, present = found.name, found.champion
+        target = version or history.previous_champion(found.events, present or "")
+        if target is None:
+            raise UserError(
+                f"the history of {name} names no champion before version {present or 'none'}; name the version that is "
+                f"to serve. `ldep history {dataset}` lists them."
+            )
+        if target == present:
+            raise UserError(f"version {target} of {name} is the champion already.")
+
+        def move() -> Event:
+            client = mlflow.MlflowClient()
+            _check(client.get_model_version(name, target), root)
+            versions.point(client, name, CHAMPION, target)
+            event = Event(
+                history.ROLLED_BACK, target, why.strip(), instead_of=present or "", decided_by=history.ON_REQUEST
+            )
+            history.record(client, name, event)
+            _correct_record(client, name, root / paths.REGISTRY / f"{dataset}.json")
+            return event
+
         return _ask(f"rolling back {name}", dataset, move, root)
 
 

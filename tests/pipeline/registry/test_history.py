@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import mlflow
 import pytest
 
 from ldep_pipeline.common.errors import UserError
+from ldep_pipeline.common.files import locked
+from ldep_pipeline.config import paths
 from ldep_pipeline.registry import download, history, keys, rollback, versions
 from ldep_pipeline.registry.history import Event
 from ldep_pipeline.stages import register
@@ -91,6 +95,23 @@ def test_a_version_that_was_rolled_back_and_is_made_again_stays_out_of_service(t
     assert (record["version"], record["decision"]) == (3, "challenger")
     assert aliases()["champion"] == "1"
     assert ("replaced", "3") in told()
+
+
+def test_a_rollback_that_waits_for_a_registration_leaves_the_champion_that_this_one_made(two_versions, caplog):
+    rollback.roll_back(NAME, "1", "wrong prices")
+    with ThreadPoolExecutor(1) as pool:
+        with locked(paths.LOCKS / f"{NAME}.register.lock", "a registration"):
+            waiting = pool.submit(rollback.roll_back, NAME, None, "wrong again")
+            until = time.monotonic() + 60
+            while "waiting for it to finish" not in caplog.text:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            client = mlflow.MlflowClient()
+            client.set_registered_model_alias(MODEL, "champion", "2")
+            history.record(client, MODEL, Event(history.PROMOTED, "2", "better", instead_of="1"))
+        event = waiting.result()
+    assert (event.version, event.instead_of) == ("1", "2")
+    assert aliases()["champion"] == "1"
 
 
 def test_the_record_of_the_stage_follows_a_rollback(two_versions):
