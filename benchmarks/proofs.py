@@ -167,6 +167,10 @@ def differences() -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def _holds(certificate: dict) -> bool:
+    return all(holds for holds, _ in verify.check(certificate))
+
+
 def stable_claims(certificates: list[dict[str, Any]]) -> None:
     """Fill up with certificates of single rows."""
     for seed in range(1000):
@@ -226,7 +230,7 @@ def tampered(certificates: list[dict[str, Any]]) -> pd.DataFrame:
             outcome = "refused" if twin["models"] != certificate["models"] else "accepted, true"
         else:
             try:
-                outcome = "refused" if any(verify.check(twin)) else "accepted"
+                outcome = "accepted" if _holds(twin) else "refused"
             except verify.DAMAGED:
                 outcome = "refused"
             if outcome == "accepted":
@@ -260,7 +264,7 @@ def run() -> Report:
         stable_claims(certificates)
         chosen = [json.loads(json.dumps(certificate)) for certificate in certificates[:CERTIFICATES]]
         start = time.process_time()
-        accepted = sum(not any(verify.check(certificate)) for certificate in chosen)
+        accepted = sum(_holds(certificate) for certificate in chosen)
         seconds = (time.process_time() - start) / len(chosen)
         report.claim(f"certificates accepted, of {len(chosen)}", accepted, str(len(chosen)), accepted == len(chosen))
         report.claim("CPU seconds of the verifier per certificate", seconds, "", True)
