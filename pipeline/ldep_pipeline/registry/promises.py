@@ -1,7 +1,7 @@
 """What every version of a data set must keep: promises of params.yaml, proven before it may become champion.
 
-A promise that is broken comes with rows that break it, and one that cannot be decided in time counts as not kept. So
-does one about a model that is no ℓ-DEP, of which nothing can be proven.
+A promise that is broken comes with rows that break it, and one that cannot be decided in time counts as not kept. A
+promise about a model that is not an ℓ-DEP counts as not kept too, because nothing can be proven about such a model.
 """
 
 from __future__ import annotations
